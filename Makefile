@@ -1,0 +1,44 @@
+# Every target uses the virtual environment in .venv; `make venv` makes it. PYTHON=... chooses another interpreter.
+PYTHON ?= .venv/bin/python
+SEEDS ?= 1
+
+.PHONY: help venv check format lint types test signatures bench lab fuzz schema dist
+
+help:            ## list the targets
+	@sed -n 's/^\([a-z]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+venv:            ## make .venv with everything a developer needs
+	python3 -m venv .venv
+	.venv/bin/pip install -q -e '.[dev]'
+
+check: format lint types test signatures  ## all that a change must pass
+
+format:          ## is everything formatted?
+	$(PYTHON) -m ruff format --check .
+
+lint:            ## ruff
+	$(PYTHON) -m ruff check .
+
+types:           ## mypy, strict
+	$(PYTHON) -m mypy
+
+test:            ## the tests
+	$(PYTHON) -m pytest -q -n auto
+
+signatures:      ## every signature proves itself
+	$(PYTHON) -m logsig signatures check
+
+schema:          ## write docs/signature.schema.json anew from the model
+	$(PYTHON) -m logsig signatures schema > docs/signature.schema.json
+
+bench:           ## ratios beside other tools; makes its own inputs
+	$(PYTHON) benchmarks/run.py
+
+lab:             ## run the failing jobs of fixtures/lab (needs the extra: pip install -e '.[lab]')
+	$(PYTHON) fixtures/lab/run.py
+
+fuzz:            ## longer property tests: HYPOTHESIS_PROFILE=fuzz
+	HYPOTHESIS_PROFILE=fuzz $(PYTHON) -m pytest -q -n auto -k property
+
+dist:            ## wheel and sdist
+	$(PYTHON) -m build

@@ -1,0 +1,46 @@
+"""Build hook: the wheel carries the signatures as files and as the one JSON file that is loaded at start.
+
+An editable install has neither: a checkout reads its own ``signatures/``.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class LibraryHook(BuildHookInterface):  # type: ignore[type-arg]
+    """Writes ``logsig/_library`` into the wheel; a faulty signature stops the build."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Called by hatchling before the files of the wheel are collected."""
+        if version == "editable":
+            return
+        signatures = Path(self.root, "signatures")
+        self.folder = tempfile.TemporaryDirectory()
+        built = Path(self.folder.name, "library.jsonl")
+        built.write_bytes(self._build(signatures))
+        build_data["force_include"][str(built)] = "logsig/_library/library.jsonl"
+        build_data["force_include"][str(signatures)] = "logsig/_library/signatures"
+
+    def finalize(self, _version: str, _build_data: dict[str, Any], _artifact: str) -> None:
+        """Called by hatchling when the wheel is written."""
+        if hasattr(self, "folder"):
+            self.folder.cleanup()
+
+    def _build(self, signatures: Path) -> bytes:
+        sys.path.insert(0, self.root)
+        try:
+            from logsig import catalog, errors, library
+
+            files = catalog.read_files(signatures)
+            data, faults = library.build(files, "signatures", catalog.pack_digest(files))
+        finally:
+            sys.path.remove(self.root)
+        if faults:
+            raise errors.CatalogError(faults)
+        return data

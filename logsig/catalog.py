@@ -1,0 +1,452 @@
+"""The library of signatures in memory: what the matcher needs at once, what a report needs only when asked.
+
+Takes the library's folder (and further packs), gives one immutable ``Catalog``. Three sources, the same records:
+the wheel's ``_library/library.jsonl`` (made at build time), a user's cache of a YAML folder, the YAML files themselves
+(read and validated by ``library``, the only one that imports pydantic). Refuses to know logs, and how records match.
+
+The file form, one JSON value per line: a header, the machine halves of all signatures, then per signature its page
+(what a person reads), then per signature its proof (examples). Pages and proofs stay bytes until somebody asks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from logsig.errors import CatalogError, Fault
+
+if TYPE_CHECKING:
+    import regex
+
+FORMAT = 1
+"""Rises whenever the line form of ``library.jsonl`` changes: an older file is ignored."""
+
+PACKAGE = Path(__file__).parent
+BUILT = PACKAGE / "_library" / "library.jsonl"
+
+
+# ---------------------------------------------------------------- records
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How a message is recognised; the fields are explained in ``signature.Match``."""
+
+    literals: tuple[str, ...] = ()
+    pattern: tuple[str, ...] = ()
+    follow: tuple[str, ...] = ()
+    follow_lines: int = 20
+    frames: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    before_lines: int = 20
+    unless: tuple[str, ...] = ()
+    where: str = "error"
+    derived: tuple[str, ...] = ()
+    net: bool = False
+    over: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The machine half of a signature: all that finding and judging a failure needs."""
+
+    id: str
+    title: str
+    family: str
+    role: str
+    severity: str
+    points_at: str
+    """``speaker``, ``other`` or ``nobody``: whom it accuses."""
+    retryable: str | None
+    match: Match
+    captures: Mapping[str, str]
+    """Capture name -> type (``int``, ``strs``, ``bytes`` …; see ``signature.CAPTURES``)."""
+    explains: tuple[tuple[str, str], ...]
+    """(signature id, reach)."""
+    harmless: str | None
+    path: str
+    """The YAML file, relative to its pack."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemedyText:
+    """One remedy as written: Jinja2 over facts, not yet filled."""
+
+    title: str
+    when: str | None
+    steps: tuple[str, ...]
+    code: str | None
+    cost: str | None
+    verify: str | None
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The human half of a signature."""
+
+    since: str
+    versions: Mapping[str, str]
+    tags: tuple[str, ...]
+    summary: str
+    explanation: str
+    captures: Mapping[str, str]
+    """Capture name -> what it is in this signature's words."""
+    remedies: tuple[RemedyText, ...]
+    confirm: tuple[str, ...]
+    guide: Mapping[str, Any]
+    """Only the fields that were written; ``resembles`` is a mapping."""
+    references: tuple[str, ...]
+    proof: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """An example or counterexample, as raw log text."""
+
+    name: str
+    log: str
+    source: str
+    wording: str | None = None
+    why: str | None = None
+    near_miss: bool = False
+    expect: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a signature claims about itself."""
+
+    examples: tuple[Sample, ...]
+    counterexamples: tuple[Sample, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """The compiled patterns of one signature."""
+
+    pattern: tuple[regex.Pattern[str], ...]
+    follow: tuple[regex.Pattern[str], ...]
+    frames: tuple[regex.Pattern[str], ...]
+    before: tuple[regex.Pattern[str], ...]
+    unless: tuple[regex.Pattern[str], ...]
+
+
+# ---------------------------------------------------------------- one pack
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """One folder of signatures, its pages and proofs still as JSON bytes."""
+
+    digest: str
+    entries: tuple[Entry, ...]
+    pages: tuple[bytes, ...]
+    proofs: tuple[bytes, ...]
+    root: str
+    """Where its YAML files stand, for messages."""
+
+
+def parse_pack(data: bytes, root: str) -> Pack:
+    """Read the line form; raises ``ValueError`` or ``KeyError`` where it isn't ours or isn't whole."""
+    lines = data.split(b"\n")
+    header = json.loads(lines[0])
+    count = header["count"]
+    if header["format"] != FORMAT or len(lines) != 2 + 2 * count + 1:
+        raise ValueError("not a library of this format")
+    entries = tuple(_entry(raw) for raw in json.loads(lines[1]))
+    if len(entries) != count:
+        raise ValueError("the library's count is wrong")
+    return Pack(header["digest"], entries, tuple(lines[2 : 2 + count]), tuple(lines[2 + count : 2 + 2 * count]), root)
+
+
+def _entry(raw: dict[str, Any]) -> Entry:
+    match = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.pop("match").items()}
+    explains = tuple((signature, reach) for signature, reach in raw.pop("explains"))
+    return Entry(match=Match(**match), explains=explains, **raw)
+
+
+def _page(data: bytes) -> Page:
+    raw = json.loads(data)
+    remedies = tuple(RemedyText(**{**remedy, "steps": tuple(remedy["steps"])}) for remedy in raw.pop("remedies"))
+    lists = {key: tuple(raw.pop(key)) for key in ("tags", "confirm", "references")}
+    return Page(remedies=remedies, **lists, **raw)
+
+
+def _proof(data: bytes) -> Proof:
+    raw = json.loads(data)
+    return Proof(
+        tuple(Sample(**sample) for sample in raw["examples"]),
+        tuple(Sample(**sample) for sample in raw["counterexamples"]),
+    )
+
+
+# ---------------------------------------------------------------- the catalog
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Catalog:
+    """All signatures of this run; immutable, holds no state of any job."""
+
+    signatures: Mapping[str, Entry]
+    """In order of id."""
+    literals: tuple[bytes, ...]
+    """Every literal of every signature, each once. The first ``len(scan_literals)`` are those of ``scan_literals``."""
+    scan_literals: tuple[bytes, ...]
+    """Literals to look for in all bytes: notices are consulted on candidate messages only."""
+    by_literal: tuple[tuple[str, ...], ...]
+    """Signature ids per index of ``literals``, in order of id."""
+    derived: Mapping[str, tuple[str, ...]]
+    """Finding of the analysis -> ids that stand for it."""
+    digest: str
+    doubts: tuple[Fault, ...] = ()
+    """With ``lenient``: what was wrong with the files that were left out."""
+    _packs: tuple[Pack, ...] = field(default=(), repr=False)
+    _place: Mapping[str, tuple[Pack, int]] = field(default_factory=dict, repr=False)
+    _compiled: dict[str, Patterns] = field(default_factory=dict, repr=False)
+
+    def get(self, signature: str) -> Entry:
+        """Give the entry of an id; ``KeyError`` for an unknown one."""
+        return self.signatures[signature]
+
+    def patterns(self, signature: str) -> Patterns:
+        """Compile the patterns of an id, once."""
+        known = self._compiled.get(signature)
+        if known is None:
+            known = self._compiled[signature] = compile_patterns(self.signatures[signature].match)
+        return known
+
+    def page(self, signature: str) -> Page:
+        """Read the human half of an id."""
+        pack, index = self._place[signature]
+        return _page(pack.pages[index])
+
+    def proof(self, signature: str) -> Proof:
+        """Read examples and counterexamples of an id."""
+        pack, index = self._place[signature]
+        return _proof(pack.proofs[index])
+
+    def file(self, signature: str) -> str:
+        """Name the YAML file of an id, as the user can open it."""
+        pack, _ = self._place[signature]
+        return os.path.join(pack.root, self.signatures[signature].path)
+
+
+def compile_patterns(match: Match) -> Patterns:
+    """Compile with ``regex``; a bad pattern raises ``regex.error`` (the checker reports it with file and line)."""
+    import regex
+
+    def compiled(patterns: Iterable[str]) -> tuple[regex.Pattern[str], ...]:
+        return tuple(regex.compile(pattern) for pattern in patterns)
+
+    return Patterns(
+        compiled(match.pattern),
+        compiled(match.follow),
+        compiled(match.frames),
+        compiled(match.before),
+        compiled(match.unless),
+    )
+
+
+def build_catalog(packs: Sequence[Pack], faults: tuple[Fault, ...] = ()) -> Catalog:
+    """Join packs into one catalog; a duplicate id is a fault naming both files."""
+    place: dict[str, tuple[Pack, int]] = {}
+    duplicates: list[Fault] = []
+    for pack in packs:
+        for index, entry in enumerate(pack.entries):
+            if entry.id in place:
+                other, at = place[entry.id]
+                first = os.path.join(other.root, other.entries[at].path)
+                duplicates.append(duplicate_fault(entry.id, os.path.join(pack.root, entry.path), first))
+            else:
+                place[entry.id] = (pack, index)
+    if duplicates:
+        raise CatalogError(faults + tuple(duplicates))
+    signatures = {name: place[name][0].entries[place[name][1]] for name in sorted(place)}
+    literals, scanned = _index_literals(signatures.values())
+    return Catalog(
+        signatures=MappingProxyType(signatures),
+        literals=tuple(literal.encode() for literal in literals),
+        scan_literals=tuple(literal.encode() for literal in list(literals)[:scanned]),
+        by_literal=tuple(tuple(ids) for ids in literals.values()),
+        derived=MappingProxyType(_index_derived(signatures.values())),
+        digest=_joint_digest(packs),
+        doubts=faults,
+        _packs=tuple(packs),
+        _place=MappingProxyType(place),
+    )
+
+
+def duplicate_fault(signature: str, second: str, first: str) -> Fault:
+    """Word the fault of two files with one id."""
+    return Fault(second, None, "id", f"{signature!r}, also defined by {first}", "an id of its own", "rename one file")
+
+
+def _index_literals(entries: Iterable[Entry]) -> tuple[dict[str, list[str]], int]:
+    """Map literal to ids, those to be scanned for first; give their number too."""
+    users: dict[str, list[str]] = {}
+    scanned: set[str] = set()
+    for entry in entries:
+        for literal in entry.match.literals:
+            users.setdefault(literal, []).append(entry.id)
+        if entry.role != "notice":
+            scanned.update(entry.match.literals)
+    ordered = sorted(users, key=lambda literal: (literal not in scanned, literal))
+    return {literal: users[literal] for literal in ordered}, len(scanned)
+
+
+def _index_derived(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
+    derived: dict[str, tuple[str, ...]] = {}
+    for entry in entries:
+        for finding in entry.match.derived:
+            derived[finding] = (*derived.get(finding, ()), entry.id)
+    return derived
+
+
+def _joint_digest(packs: Sequence[Pack]) -> str:
+    if len(packs) == 1:
+        return packs[0].digest
+    return digest_of(pack.digest.encode() for pack in packs)
+
+
+# ---------------------------------------------------------------- loading
+
+
+def load_catalog(extra: Sequence[Path] = (), lenient: bool = False) -> Catalog:
+    """Load the library and further packs; every fault of every file is raised in one ``CatalogError``.
+
+    With ``lenient`` the files without fault are loaded and the faults stand in ``Catalog.doubts``.
+    """
+    packs: list[Pack] = []
+    faults: list[Fault] = []
+    for pack, found in (load_library(), *map(load_folder, extra)):
+        faults.extend(found)
+        if pack is not None:
+            packs.append(pack)
+    if faults and not lenient:
+        raise CatalogError(tuple(faults))
+    return build_catalog(packs, tuple(faults))
+
+
+Loaded = tuple[Pack | None, tuple[Fault, ...]]
+
+
+def library_folder() -> Path:
+    """Where the YAML files of the library stand: inside the wheel, else beside the package in a checkout."""
+    shipped = BUILT.parent / "signatures"
+    return shipped if shipped.is_dir() else PACKAGE.parent / "signatures"
+
+
+def load_library() -> Loaded:
+    """Load the library: the wheel's JSON where there is one, else the checkout's YAML files."""
+    try:
+        data = BUILT.read_bytes()
+    except OSError:
+        return load_folder(library_folder())
+    return parse_pack(data, str(BUILT.parent / "signatures")), ()
+
+
+def load_folder(folder: Path) -> Loaded:
+    """Load one folder of YAML files, from the user's cache where that holds exactly these bytes."""
+    if not folder.is_dir():
+        return None, (Fault(str(folder), None, "pack", "no such folder", "a folder of signature files"),)
+    files = read_files(folder)
+    digest = pack_digest(files)
+    key = _cache_key(digest)
+    cached = _cached(folder, key)
+    if cached is not None:
+        return cached, ()
+    from logsig import library
+
+    data, faults = library.build(files, str(folder), digest)
+    if not faults:
+        _store(folder, key, data)
+    return parse_pack(data, str(folder)), faults
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    """Read every ``*.yaml`` below a folder: path relative to it -> bytes, in order of path."""
+    found = {}
+    for base, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in names:
+            if name.endswith((".yaml", ".yml")) and not name.startswith("."):
+                path = Path(base, name)
+                found[path.relative_to(folder).as_posix()] = path.read_bytes()
+    return dict(sorted(found.items()))
+
+
+def digest_of(parts: Iterable[bytes]) -> str:
+    """Hash parts so that no two lists of parts give the same bytes."""
+    import hashlib
+
+    state = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        state.update(len(part).to_bytes(8, "big"))
+        state.update(part)
+    return state.hexdigest()
+
+
+def pack_digest(files: Mapping[str, bytes]) -> str:
+    """Hash the files of a pack: names and contents."""
+    return digest_of(part for path, data in files.items() for part in (path.encode(), data))
+
+
+def _cache_key(digest: str) -> str:
+    """Hash all that the cached records depend on: the files, and the code that reads them."""
+    modules = ("signature.py", "library.py", "yamlfile.py", "catalog.py")
+    return digest_of([digest.encode(), *((PACKAGE / module).read_bytes() for module in modules)])
+
+
+# ---------------------------------------------------------------- cache of a YAML folder
+
+
+def cache_folder() -> Path:
+    """Where this user's caches stand by convention of the platform."""
+    if os.name == "nt":
+        base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "logsig"
+
+
+def _cache_file(folder: Path) -> Path:
+    return cache_folder() / f"{digest_of([os.fsencode(folder.resolve())])}.jsonl"
+
+
+def _cached(folder: Path, key: str) -> Pack | None:
+    """Give the cached pack if it was made from exactly these files by this code and is whole; else nothing."""
+    try:
+        seal, _, data = _cache_file(folder).read_bytes().partition(b"\n")
+        if seal.decode() != _seal(key, data):
+            return None
+        return parse_pack(data, str(folder))
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return None
+
+
+def _seal(key: str, data: bytes) -> str:
+    return digest_of([key.encode(), data])
+
+
+def _store(folder: Path, key: str, data: bytes) -> None:
+    """Replace the cache in one step; a cache that can't be written is done without."""
+    import tempfile
+
+    target = _cache_file(folder)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent)
+        try:
+            with os.fdopen(handle, "wb") as out:
+                out.write(_seal(key, data).encode() + b"\n" + data)
+            os.replace(name, target)
+        except OSError:
+            os.unlink(name)
+    except OSError:
+        return

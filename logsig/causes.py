@@ -1,0 +1,70 @@
+"""The causal graph of one attempt: which failures nothing else present explains.
+
+Takes stories, gives the roots. An edge goes from a cause to what it accounts for: by a signature's ``explains``, by its role, by what can follow
+on the same rank, or by an outside stop that came before. Never by position in a file alone within one rank's reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from logsig.catalog import Catalog
+from logsig.model import Event
+from logsig.stories import Stories
+
+
+def roots(stories: Stories, catalog: Catalog) -> list[Event]:
+    """Returns the initiators (own failures, fatal signals, outside stops) that no other initiator explains, in reading order."""
+    candidates = [event for story in stories.ranks.values() for event in (*story.own, *((story.derived,) if story.derived else ()))]
+    candidates += stories.nobody
+    candidates.sort(key=lambda event: (event.order, event.signature))
+    standing = [event for event in candidates if not any(other is not event and explains(other, event, catalog) for other in candidates)]
+    return standing or candidates[:1]
+
+
+def explains(cause: Event, effect: Event, catalog: Catalog) -> bool:
+    """True where the cause accounts for the effect. Acyclic for any pair: of two that could explain each other the earlier does."""
+    if _declared(cause, effect, catalog):
+        return not _declared(effect, cause, catalog) or cause.order < effect.order
+    if _declared(effect, cause, catalog):
+        return False
+    outside_cause, outside_effect = _is_outside(cause, catalog), _is_outside(effect, catalog)
+    if outside_cause or outside_effect:
+        return _before(cause, effect) and not (outside_cause and _same_kind(cause, effect))
+    if cause.rank is not None and cause.rank == effect.rank:
+        return _before(cause, effect)
+    return False
+
+
+def _declared(cause: Event, effect: Event, catalog: Catalog) -> bool:
+    for signature, reach in catalog.get(cause.signature).explains:
+        if signature != effect.signature:
+            continue
+        if reach == "job" or cause.rank is None or effect.rank is None:
+            return True
+        if (reach == "same-rank") == (cause.rank == effect.rank):
+            return True
+    return False
+
+
+def _is_outside(event: Event, catalog: Catalog) -> bool:
+    return catalog.get(event.signature).points_at == "nobody"
+
+
+def _same_kind(first: Event, second: Event) -> bool:
+    return first.signature == second.signature
+
+
+def _before(first: Event, second: Event) -> bool:
+    """By one clock where both have it and it tells; else by reading order within one file; else by reading order of the job."""
+    if first.time is not None and second.time is not None and first.node == second.node and abs(first.time - second.time) > 1.0:
+        return first.time < second.time
+    return first.order < second.order
+
+
+def collateral_of(stories: Stories, chosen: Sequence[Event]) -> list[Event]:
+    """Returns all events but the chosen causes, in reading order: what the causes account for."""
+    kept = {id(event) for event in chosen}
+    found = [event for event in stories.events() if id(event) not in kept]
+    found += [event for story in stories.ranks.values() for event in story.secondary]
+    return sorted(found, key=lambda event: (event.order, event.signature))

@@ -1,0 +1,170 @@
+"""``logsig signatures``: browse the library, check and draft signatures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from logsig import check as checks
+    from logsig.catalog import Catalog
+
+FAULTY = 2
+
+_ADDED = click.option(
+    "--signatures",
+    "extra",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="DIR",
+    help="Add signatures of DIR.",
+)
+
+
+@click.group()
+def command() -> None:
+    """Browse the signature library, check a pack, draft a new signature."""
+
+
+@command.command("list")
+@click.option("--family", metavar="NAME", help="Only this family.")
+@click.option("--role", metavar="NAME", help="Only this role: initiator, collateral, either, witness or notice.")
+@_ADDED
+def list_(family: str | None, role: str | None, extra: tuple[Path, ...]) -> None:
+    """List the signatures by family: id, role, title."""
+    catalog = _load(extra)
+    _refuse_unknown(catalog, "family", family)
+    _refuse_unknown(catalog, "role", role)
+    chosen = [
+        entry
+        for entry in catalog.signatures.values()
+        if (family is None or entry.family == family) and (role is None or entry.role == role)
+    ]
+    width = max((len(entry.id) for entry in chosen), default=0)
+    for name in sorted({entry.family for entry in chosen}):
+        members = [entry for entry in chosen if entry.family == name]
+        click.secho(f"{name} ({len(members)})", bold=True)
+        for entry in members:
+            click.echo(f"  {entry.id:<{width}}  {entry.role:<10}  {entry.title}")
+    click.echo(f"{len(chosen)} of {len(catalog.signatures)} signatures; 'logsig explain ID' shows one")
+
+
+def _refuse_unknown(catalog: Catalog, kind: str, value: str | None) -> None:
+    known = sorted({getattr(entry, kind) for entry in catalog.signatures.values()})
+    if value is not None and value not in known:
+        raise click.BadParameter(f"found {value!r}, expected one of {', '.join(known)}", param_hint=f"--{kind}")
+
+
+@command.command()
+@click.argument("identity", metavar="ID")
+@_ADDED
+def show(identity: str, extra: tuple[Path, ...]) -> None:
+    """Print the file of a signature as it was written."""
+    catalog = _load(extra)
+    if identity not in catalog.signatures:
+        raise click.UsageError(unknown(catalog, identity))
+    click.echo(Path(catalog.file(identity)).read_text(encoding="utf-8"), nl=False)
+
+
+def unknown(catalog: Catalog, identity: str) -> str:
+    """Say that there is no such id, and which one was meant."""
+    import difflib
+
+    close = difflib.get_close_matches(identity, catalog.signatures, 3, 0.6)
+    meant = f"; did you mean {' or '.join(close)}?" if close else "; 'logsig signatures list' lists them"
+    return f"no signature {identity!r}{meant}"
+
+
+@command.command()
+@click.argument("targets", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[DIR|FILE]...")
+@click.option("--no-samples", is_flag=True, help="Don't run examples and counterexamples (quick).")
+@click.pass_context
+def check(ctx: click.Context, targets: tuple[Path, ...], no_samples: bool) -> None:
+    """Check signatures as strictly as the library's own: all faults of all files, exit 2 if there are any.
+
+    Without DIR the library itself is checked. A folder or file inside the library is checked against all of it;
+    any other folder is a pack, checked against the library and itself.
+    """
+    from logsig import catalog, check
+
+    line = None if no_samples else _line()
+    reports = [check.check(target, line) for target in targets or (catalog.library_folder(),)]
+    faults = list(dict.fromkeys(fault for report in reports for fault in report.faults))
+    for fault in faults:
+        click.echo(_shortened(str(fault)))
+    signatures, samples = sum(report.signatures for report in reports), sum(report.samples for report in reports)
+    click.echo(
+        f"{signatures} signatures, {samples} samples: {len(faults) or 'no'} fault{'' if len(faults) == 1 else 's'}"
+    )
+    ctx.exit(FAULTY if faults else 0)
+
+
+def _line() -> checks.Line:
+    import logsig
+    from logsig import check
+
+    return check.Line(logsig.match_text, logsig.analyze_text)
+
+
+def _shortened(text: str) -> str:
+    """Name paths below the current folder relative to it."""
+    return text.replace(os.getcwd() + os.sep, "")
+
+
+@command.command()
+def schema() -> None:
+    """Print the JSON Schema of a signature file, for editors."""
+    from logsig import library
+
+    click.echo(library.schema_text(), nl=False)
+
+
+@command.command()
+@click.option(
+    "--from", "source", required=True, metavar="LOG[:LINES]", help="A log, or lines of it: train.log:118-125."
+)
+@click.option("--id", "identity", metavar="ID", help="The id (default: made of the message).")
+@click.option("--family", metavar="NAME", help="The family (default: guessed).")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write it there; never overwrites."
+)
+def new(source: str, identity: str | None, family: str | None, output: Path | None) -> None:
+    """Draft a signature from a failure that none describes yet.
+
+    Without LINES the last failure in the log is taken. Literals and a pattern are proposed, what varies is masked, the
+    lines become the example; FILL marks what you have to write.
+    """
+    from logsig import draft
+    from logsig.signature import Family
+
+    if family is not None and family not in set(Family):
+        raise click.BadParameter(f"found {family!r}, expected one of {', '.join(Family)}", param_hint="--family")
+    path, span = draft.split_target(source)
+    text = draft.draft(path, span, identity, family)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    _write_new(output, text)
+    click.echo(f"{output}: drafted; replace every FILL, then run: logsig signatures check {output.parent}", err=True)
+
+
+def _write_new(output: Path, text: str) -> None:
+    from logsig.errors import OutputError
+
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with output.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise OutputError(f"{output}: exists already, expected a new file") from error
+    except OSError as error:
+        raise OutputError(f"{output}: {error.strerror}") from error
+
+
+def _load(extra: tuple[Path, ...]) -> Catalog:
+    from logsig.catalog import load_catalog
+
+    return load_catalog(extra)

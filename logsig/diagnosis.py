@@ -1,0 +1,294 @@
+"""Concludes: from the job to the answer.
+
+Takes a ``JobLog``, gives a ``Diagnosis``. Judges every attempt, chooses the one that tells the cause, and composes all sentences, rows and
+facts of the answer. Prints nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from logsig import causes, remedy, states, tracebacks
+from logsig.catalog import Catalog
+from logsig.first import Verdict, decide, list_ranks
+from logsig.model import (
+    AttemptResult, Cause, Collateral, Confidence, Diagnosis, Event, Evidence, JobFacts, JobLog, LogLine, Outcome, Source,
+)  # fmt: skip
+from logsig.stories import Stories, tell
+
+INTERRUPTIONS = {"slurm-time-limit", "slurm-cancelled", "preempted", "sigint-user", "sigterm-external", "sighup", "launcher-time-limit"}
+FINDINGS = {"early-exit": "rank-exited-early", "exit-code": "worker-exit", "silent-end": "job-silent-hang", "exit-sigterm": "sigterm-external"}
+MAX_EVIDENCE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One attempt with its verdict."""
+
+    stories: Stories
+    verdict: Verdict
+    outcome: Outcome
+
+
+def diagnose(job: JobLog, catalog: Catalog) -> Diagnosis:
+    """Returns the answer for the whole job: the first attempt that failed gives the cause, the last one the outcome."""
+    judged = [_judge(job, number, catalog) for number in range(len(job.attempts))]
+    failed = [item for item in judged if item.outcome not in ("healthy", "unfinished", "empty")]
+    telling = _telling(failed, judged)
+    outcome = _outcome(judged, failed)
+    answer = _Answer(job, catalog, telling, outcome)
+    return replace(answer.compose(), attempts=tuple(_attempt_result(item, catalog) for item in judged))
+
+
+def _judge(job: JobLog, number: int, catalog: Catalog) -> Judged:
+    attempt = job.attempts[number]
+    stories = tell(attempt, catalog)
+    verdict = decide(stories, catalog, job.facts.get("world_size"))
+    if verdict.root is None and verdict.finding is not None:
+        verdict = replace(verdict, root=_stand_in(verdict, stories, catalog))
+    return Judged(stories, verdict, _attempt_outcome(job, stories, verdict, number))
+
+
+def _stand_in(verdict: Verdict, stories: Stories, catalog: Catalog) -> Event | None:
+    """The event for a finding that no line of its own carries: it stands on the line that shows it best."""
+    name = next(iter(catalog.derived.get(verdict.finding or "", ())), FINDINGS.get(verdict.finding or ""))
+    if name is None or name not in catalog.signatures:
+        return None
+    story = stories.ranks.get(verdict.rank) if verdict.rank is not None else None
+    ending = (story.failed_code or story.ending) if story else next(iter(stories.failed_exits), None)
+    line = None
+    facts: dict[str, Any] = {}
+    if verdict.finding == "early-exit" and story is not None:
+        line = story.log.exhausted or story.log.finished or story.log.last_line
+    elif ending is not None:
+        line = ending.line
+        facts = {key: value for key, value in {"exitcode": ending.code, "pid": ending.pid, "host": ending.node}.items() if value is not None}
+    if line is None:
+        return None
+    return Event(name, catalog.get(name).role, line, line.text, facts, verdict.rank, line.node or (story.log.node if story else None), stories.attempt.number)
+
+
+def _attempt_outcome(job: JobLog, stories: Stories, verdict: Verdict, number: int) -> Outcome:
+    attempt = stories.attempt
+    if verdict.root is not None:
+        return "interrupted" if verdict.root.signature in INTERRUPTIONS else "failure"
+    if verdict.rank is not None or stories.failed_exits or verdict.finding:
+        return "unrecognised"
+    if any(log.finished for log in attempt.ranks.values()) or _said_finished(job, attempt.number):
+        return "healthy"
+    if not job.lines:
+        return "empty"
+    return "unfinished"
+
+
+def _said_finished(job: JobLog, number: int) -> bool:
+    from logsig.facts import FINISHED
+
+    tail = [line for line in job.lines[-400:] if line.attempt in (None, number)]
+    return any(FINISHED.search(line.text[:300]) for line in tail)
+
+
+def _telling(failed: Sequence[Judged], judged: Sequence[Judged]) -> Judged:
+    """The earliest failed attempt that names a cause; a retry that fails to connect is secondary."""
+    named = [item for item in failed if item.verdict.root is not None]
+    return (named or list(failed) or list(judged[-1:]))[0]
+
+
+def _outcome(judged: Sequence[Judged], failed: Sequence[Judged]) -> Outcome:
+    last = judged[-1].outcome
+    if failed and judged[-1] not in failed and len(judged) > 1:
+        went_on = judged[-1].stories.attempt.last_progress_order >= 0
+        return "recovered" if last == "healthy" or went_on else failed[0].outcome
+    return failed[0].outcome if failed else last
+
+
+def _attempt_result(item: Judged, catalog: Catalog) -> AttemptResult:
+    steps = [log.last_step for log in item.stories.attempt.ranks.values() if log.last_step is not None]
+    root = item.verdict.root
+    return AttemptResult(item.stories.attempt.number, item.outcome, root.signature if root else None, item.verdict.rank, max(steps, default=None))
+
+
+# ---------------------------------------------------------------- composing
+
+
+class _Answer:
+    def __init__(self, job: JobLog, catalog: Catalog, judged: Judged, outcome: Outcome) -> None:
+        self.job = job
+        self.catalog = catalog
+        self.stories = judged.stories
+        self.verdict = judged.verdict
+        self.outcome = outcome
+        self.root = judged.verdict.root
+        self.collateral = causes.collateral_of(self.stories, [event for event in (self.root, *self.verdict.others) if event is not None])
+        self.facts = self._facts()
+
+    def compose(self) -> Diagnosis:
+        verdict = self.verdict
+        cause = self._cause(self.root, self.facts, True) if self.root is not None else None
+        shown = self.outcome not in ("healthy", "unfinished", "empty")
+        rows = states.rows(self.stories, verdict, self.catalog, self.job.facts.get("world_size"))
+        silent = self._silent()
+        return Diagnosis(
+            job=self._job(),
+            outcome=self.outcome,
+            root_cause=cause if shown else None,
+            other_causes=tuple(self._cause(event, self._facts_of(event), False) for event in verdict.others) if shown else (),
+            first_failing_rank=verdict.rank if shown and verdict.scope != "all-ranks" else None,
+            rank_confidence=verdict.confidence if shown and verdict.rank is not None else None,
+            grade=verdict.grade if shown and verdict.rank is not None else None,
+            first_failing_node=self._node() if shown else None,
+            scope=verdict.scope if shown else "unknown",
+            candidates=verdict.candidates if shown else (),
+            because=verdict.because if shown else (),
+            ranks=rows,
+            collateral=self._folded() if shown else (),
+            silent_ranks=silent,
+            ledger=verdict.groups if shown and verdict.groups and verdict.ledger_decided else None,
+            remedies=remedy.remedies(self.catalog, self.root.signature, self.facts) if shown and self.root else (),
+            confirm=remedy.confirmations(self.catalog, self.root.signature, self.facts) if shown and self.root else (),
+            next_time=states.next_time(self.stories, verdict, self.job, self.outcome) if shown else (),
+            doubts=self._doubts(),
+            timeline=states.timeline(self.stories, verdict, rows),
+            signature_count=len(self.catalog.signatures),
+            library_digest=self.catalog.digest,
+        )
+
+    # ------------------------------------------------------------ parts
+
+    def _job(self) -> JobFacts:
+        facts = self.job.facts
+        seen = tuple(sorted({rank for attempt in self.job.attempts for rank in attempt.ranks}))
+        return JobFacts(
+            self.job.files, facts.get("launcher"), facts.get("world_size"), seen, self.job.nodes, len(self.job.attempts), facts.get("versions", {}), facts.get("framework"),
+        )  # fmt: skip
+
+    def _node(self) -> str | None:
+        rank = self.verdict.rank
+        story = self.stories.ranks.get(rank) if rank is not None else None
+        if story is not None and story.log.node:
+            return story.log.node
+        if self.root is not None and (self.verdict.rank is None or self.root.rank == self.verdict.rank):
+            return self.root.node or self.root.facts.get("host")
+        return None
+
+    def _cause(self, event: Event, facts: Mapping[str, Any], is_root: bool) -> Cause:
+        entry = self.catalog.get(event.signature)
+        ranks = self.verdict.failed if is_root else tuple(sorted({event.rank} if event.rank is not None else set()))
+        public = {name: value for name, value in event.facts.items() if value is not None}
+        retryable = remedy_retry(entry.retryable, event)
+        return Cause(
+            event.signature, entry.family, entry.title, entry.severity, self._cause_confidence(event), remedy.summary(self.catalog, event.signature, facts), self._evidence(event),
+            public, retryable, ranks, event.node,
+        )  # fmt: skip
+
+    def _cause_confidence(self, event: Event) -> Confidence:
+        if event.role == "initiator":
+            return "medium" if self.catalog.get(event.signature).match.net and not event.fatal else "high"
+        if event.role == "either":
+            return "medium" if self.verdict.rank is None else "high"
+        return "low" if event.role == "collateral" else "medium"
+
+    def _evidence(self, event: Event) -> tuple[Evidence, ...]:
+        """The matched line of each rank that shows the same, then what the ledger or the witnesses add."""
+        same = [event]
+        for other in self.stories.events():
+            if other is not event and other.signature == event.signature and other.rank != event.rank and len(same) < MAX_EVIDENCE:
+                same.append(other)
+        return tuple(_shown(item) for item in same)
+
+    def _facts_of(self, event: Event) -> dict[str, Any]:
+        return {**self._context(event), **event.facts}
+
+    def _facts(self) -> dict[str, Any]:
+        if self.root is None:
+            return {}
+        return {**self._context(self.root), **self._job_wide(), **self.root.facts}
+
+    def _job_wide(self) -> dict[str, Any]:
+        """Facts that only all events of the signature tell together."""
+        assert self.root is not None
+        found: dict[str, Any] = {}
+        values: dict[str, set[str]] = {}
+        for event in self.stories.events():
+            if event.signature == self.root.signature:
+                for name, value in event.facts.items():
+                    found.setdefault(name, value)
+                    if name in ("param_indices", "param_names", "shape", "count"):
+                        values.setdefault(name, set()).add(str(value))
+        found["differing"] = any(len(value) > 1 for value in values.values())
+        return found
+
+    def _context(self, event: Event) -> dict[str, Any]:
+        job, verdict = self.job.facts, self.verdict
+        versions = job.get("versions", {})
+        story = self.stories.ranks.get(event.rank) if event.rank is not None else None
+        steps = [log.last_step for log in self.stories.attempt.ranks.values() if log.last_step is not None]
+        waits = [row.wait_started for group in verdict.groups for row in group.rows if row.wait_started is not None]
+        return {
+            "first_rank": verdict.rank, "first_node": self._node(), "scope": verdict.scope, "failed_ranks": list(verdict.failed),
+            "waiting_ranks": sorted(rank for rank, item in self.stories.ranks.items() if item.peer and rank != verdict.rank),
+            "silent_ranks": list(self._silent()), "suspects": list(verdict.suspects or verdict.candidates), "all_ranks": verdict.scope == "all-ranks",
+            "world_size_read": job.get("world_size"), "nodes": list(self.job.nodes), "framework": job.get("framework"), "launcher": job.get("launcher"),
+            "torch": versions.get("torch"), "torch_at_least": lambda wanted: _at_least(versions.get("torch"), wanted), "nccl": versions.get("nccl"), "cuda": versions.get("cuda"),
+            "last_step": (story.log.last_step if story and story.log.last_step is not None else max(steps, default=None)), "flags": dict(job.get("flags", {})),
+            "first_step": not steps, "hang_started": states.clock_text(min(waits)) if waits else None, "differing": False, **tracebacks.context_of(event.frames),
+        }  # fmt: skip
+
+    def _folded(self) -> tuple[Collateral, ...]:
+        groups: dict[str, list[Event]] = {}
+        for event in self.collateral:
+            groups.setdefault(event.signature, []).append(event)
+        return tuple(
+            Collateral(name, tuple(sorted({event.rank for event in found if event.rank is not None})), sum(event.count for event in found), found[0].line.source)
+            for name, found in sorted(groups.items(), key=lambda item: item[1][0].order)
+        )
+
+    def _silent(self) -> tuple[int, ...]:
+        size = self.job.facts.get("world_size")
+        if not size or size > 65_536 or not self.stories.ranks:
+            return ()
+        speaking = {rank for rank, story in self.stories.ranks.items() if story.log.first_line is not None}
+        return tuple(rank for rank in range(size) if rank not in speaking) if len(speaking) * 2 > size else ()
+
+    def _doubts(self) -> tuple[str, ...]:
+        found = list(self.job.doubts)
+        size = self.job.facts.get("world_size")
+        seen = len(self.stories.ranks)
+        if self.root is not None and size and seen < size and self.verdict.scope != "not-a-rank":
+            found.append(f"{size - seen} of {size} ranks said nothing in what was read")
+        for event in self.stories.recovered[:3]:
+            found.append(f"{event.line.source.path}:{event.line.source.line} shows {self.catalog.get(event.signature).title.lower()}, after which the run went on; it was not counted")
+        return tuple(dict.fromkeys(found))
+
+
+def remedy_retry(text: str | None, event: Event) -> Any:
+    """What a restart would do, by the signature; a fault of the program needs a fix first."""
+    if text is not None:
+        return text
+    return "after-fix" if event.role == "initiator" else "yes"
+
+
+def _at_least(version: str | None, wanted: str) -> bool | None:
+    if version is None:
+        return None
+    def parts(text: str) -> list[int]:
+        return [int("".join(ch for ch in part if ch.isdigit()) or 0) for part in text.split("+")[0].split(".")[:3]]
+    return parts(version) >= parts(wanted)
+
+
+def _shown(event: Event) -> Evidence:
+    line: LogLine = event.line
+    begin = line.raw.find(line.text.strip()[:60]) if line.text.strip() else -1
+    first = event.text.split("\n", 1)[0].strip()
+    at = line.raw.find(first[:200])
+    span = (at, at + min(len(first), 200)) if at >= 0 and first else ((begin, begin + min(len(line.text.strip()), 200)) if begin >= 0 else None)
+    around = [(item.source.line, item.raw) for item in event.lines if item.source.path == line.source.path]
+    here = next((index for index, (number, _) in enumerate(around) if number == line.source.line), 0)
+    return Evidence(
+        Source(line.source.path, line.source.line), line.raw, event.rank, event.node, line.stamp.text if line.stamp else None, span, tuple(around[max(0, here - 5) : here + 3]),
+    )  # fmt: skip
+
+
+__all__ = ["diagnose", "list_ranks"]

@@ -1,0 +1,75 @@
+"""Finding many literals in one pass over bytes: takes literals, gives where each ends, knows nothing of lines or logs.
+
+Two engines stand behind the same small interface and give identical findings: ``engine_hyperscan`` where its wheel
+exists, ``engine_python`` everywhere else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Protocol
+
+Buffer = bytes | bytearray | memoryview
+Hit = tuple[int, int]
+"""(index of the literal, offset just behind it)."""
+
+
+class Engine(Protocol):
+    """Finds every occurrence of every literal, overlapping ones included, ordered by end offset, then index."""
+
+    name: str
+    literals: tuple[str, ...]
+    longest: int
+    """Length in bytes of the longest spelling: how far a literal can reach over a cut."""
+
+    def find(self, data: Buffer) -> list[Hit]: ...
+
+
+def make_engine(literals: Sequence[str], prefer: str | None = None) -> Engine:
+    """Builds the fastest engine that is installed; ``prefer`` names one (``hyperscan`` or ``python``)."""
+    if prefer != "python":
+        try:
+            from logsig.engine_hyperscan import HyperscanEngine
+
+            return HyperscanEngine(literals)
+        except ImportError:
+            if prefer == "hyperscan":
+                raise
+    from logsig.engine_python import PythonEngine
+
+    return PythonEngine(literals)
+
+
+def spellings(literal: str) -> tuple[bytes, ...]:
+    """Gives the literal as its UTF-8 bytes, and as it stands inside JSON strings, Python ``repr``\\ s and XML where that differs."""
+    quoted = json.dumps(literal)[1:-1]
+    forms = [
+        literal,
+        quoted,
+        json.dumps(literal, ensure_ascii=False)[1:-1],
+        quoted.replace("/", "\\/"),
+        literal.replace("\\", "\\\\").replace("'", "\\'"),
+        literal.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"),
+        literal.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;").replace("'", "&#x27;"),
+        literal.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026").replace('"', '\\"'),
+    ]
+    return tuple(dict.fromkeys(form.encode("utf-8", "surrogatepass") for form in forms))
+
+
+def spelled(literals: Sequence[str]) -> tuple[list[bytes], list[int]]:
+    """Gives all spellings of all literals, and beside each the index of its literal; one literal twice is two indices."""
+    patterns: list[bytes] = []
+    owners: list[int] = []
+    for index, literal in enumerate(literals):
+        if not literal or "\0" in literal:
+            raise ValueError(f"literal {index} is empty or contains NUL: {literal!r}")
+        for form in spellings(literal):
+            patterns.append(form)
+            owners.append(index)
+    return patterns, owners
+
+
+def ordered(hits: list[Hit]) -> list[Hit]:
+    """Puts hits into the order that the interface promises, each once."""
+    return sorted(set(hits), key=lambda hit: (hit[1], hit[0]))

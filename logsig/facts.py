@@ -1,0 +1,309 @@
+"""Reads from ordinary lines what the job is: sizes, versions, launcher, settings, who is who, and how far each rank came.
+
+Takes clean lines, gives ``JobNotes``. Each kind of statement is one entry of a table: a needle (cheap test) and a pattern. Formats:
+messages.md sections 0, 5, 6 and 7 of the project's references. Knows nothing of failures.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from logsig.model import LogLine
+
+MAX_LINE = 2_000
+"""Characters of a line in which statements are looked for."""
+
+_WORLD = (
+    ("world size", re.compile(r"\bworld size[:=\s]+(\d+)", re.I)),
+    ("world_size", re.compile(r"\bworld_size['\"]?\s*[:=]\s*(\d+)", re.I)),
+    ("WORLD_SIZE", re.compile(r"\bWORLD_SIZE['\"]?\s*[:=]\s*(\d+)")),
+    ("nranks", re.compile(r"\bnranks (\d+)")),
+    ("MEMBER:", re.compile(r"MEMBER: \d+/(\d+)")),
+    ("Starting with", re.compile(r"All distributed processes registered\. Starting with (\d+) processes")),
+    ("global rank:", re.compile(r"initialization options: size: (\d+), global rank")),
+    ("num_processes", re.compile(r"\bNum processes: (\d+)|\bnum_processes['\"]?\s*[:=]\s*(\d+)", re.I)),
+    ("training worker group of size", re.compile(r"training worker group of size (\d+)")),
+)
+_LOCAL_SIZE = (
+    ("nproc", re.compile(r"--nproc[-_]per[-_]node[= ](\d+)|\bnproc_per_node\s*[:=]\s*(\d+)")),
+    ("LOCAL_WORLD_SIZE", re.compile(r"\bLOCAL_WORLD_SIZE['\"]?\s*[:=]\s*(\d+)")),
+)
+_NNODES = (
+    ("nnodes", re.compile(r"--nnodes[= ](\d+)\b(?!:)|\bnnodes\s*[:=]\s*(\d+)")),
+    ("max_nodes", re.compile(r"\bmax_nodes\s*:\s*(\d+)")),
+)
+_VERSIONS = (
+    ("torch", "torch", re.compile(r"\b(?:PyTorch|torch)(?:[ _]version)?\s*[:= ]\s*v?(\d+\.\d+(?:\.\d+)?(?:[ab]\d+)?(?:\+\w+)?)", re.I)),
+    ("torch", "pytorch", re.compile(r"\bpytorch(?:[ _]version)?\s*[:= ]\s*v?(\d+\.\d+(?:\.\d+)?(?:\+\w+)?)", re.I)),
+    ("nccl", "NCCL version", re.compile(r"NCCL version:? (\d+\.\d+(?:\.\d+)?)")),
+    ("cuda", "+cuda", re.compile(r"NCCL version [\d.]+\+cuda(\d+\.\d+)")),
+    ("cuda", "CUDA", re.compile(r"\bCUDA(?: version| runtime)?\s*[:=]?\s+(\d{1,2}\.\d+)\b", re.I)),
+    ("driver", "river", re.compile(r"\bdriver version:?\s*(\d{3}\.\d+(?:\.\d+)?)", re.I)),
+    ("python", "/python3.", re.compile(r"/python(3\.\d+)/")),
+    ("transformers", "ransformers", re.compile(r"\btransformers(?:[ _]version)?\s*[:= ]+\s*\"?v?(\d+\.\d+(?:\.\d+)?)", re.I)),
+    ("deepspeed", "eepSpeed", re.compile(r"DeepSpeed info: version=(\d+\.\d+\.\d+)")),
+)
+_FLAGS = (
+    ("static_graph", "static_graph", re.compile(r"\bstatic_graph['\"]?\s*[:=]\s*(True|true|1)\b(?!\.)")),
+    ("find_unused_parameters", "find_unused_parameters", re.compile(r"\bfind_unused_parameters['\"]?\s*[:=]\s*(True|true|1)\b")),
+    ("accumulation", "accum", re.compile(r"\b(?:gradient_)?accumul\w*['\"]?\s*[:=]\s*(\d+)\b", re.I)),
+    ("gradient_checkpointing", "gradient_checkpointing", re.compile(r"\bgradient_checkpointing['\"]?\s*[:=]\s*(True|true|1)\b")),
+    ("detail", "TORCH_DISTRIBUTED_DEBUG", re.compile(r"\bTORCH_DISTRIBUTED_DEBUG['\"]?\s*[:=]\s*['\"]?(DETAIL|INFO|OFF)")),
+    ("zero_stage", "zero", re.compile(r"\bzero_(?:optimization_)?stage['\"]?\s*[:=\.]*\s*(\d)\b", re.I)),
+)
+_HEARSAY = re.compile(r"keyword argument|you can|Try|could|please|if you|set\s+`|warn\(", re.I)
+_FRAMEWORKS = (
+    ("mmengine", re.compile(r"/(?:mmengine|mmcv)/")),
+    ("lightning", re.compile(r"/(?:lightning|pytorch_lightning|lightning_fabric)/|PyTorch Lightning|Initializing distributed: GLOBAL_RANK")),
+    ("megatron", re.compile(r"/megatron/|megatron-lm", re.I)),
+    ("nemo", re.compile(r"\[NeMo [IWE] ")),
+    ("transformers", re.compile(r"/transformers/trainer|\{'train_runtime'|/trl/trainer")),
+    ("deepspeed", re.compile(r"/deepspeed/|\[deepspeed\]|DeepSpeed info")),
+    ("torchtitan", re.compile(r"\[titan\]|/torchtitan/")),
+    ("ray", re.compile(r"\(RayTrainWorker|/ray/train/")),
+    ("accelerate", re.compile(r"/accelerate/")),
+    ("fsdp", re.compile(r"/torch/distributed/fsdp/")),
+)
+_LAUNCHERS = (
+    ("torchrun", re.compile(r"torch/distributed/(?:run|elastic)|torch\.distributed\.elastic|bin/torchrun|torch\.distributed\.run|/(?:distributed/)?launcher/api\.py")),
+    ("deepspeed", re.compile(r"\[launch\.py:\d+:|\[runner\.py:\d+:")),
+    ("srun", re.compile(r"^(?:\d+: )?(?:srun|slurmstepd)[\w.-]*: ")),
+    ("mpirun", re.compile(r"\bmpirun (?:noticed|detected|has exited)|prterun (?:noticed|detected)|BAD TERMINATION OF ONE OF YOUR")),
+    ("ray", re.compile(r"\(RayTrainWorker|\(raylet|ray\.train\.|ray\.exceptions\.")),
+    ("spawn", re.compile(r"torch\.multiprocessing\.spawn|torch/multiprocessing/spawn\.py")),
+    ("accelerate", re.compile(r"accelerate/commands/launch\.py|accelerate launch")),
+)
+
+_NCCL_INIT = re.compile(r"\bcomm 0x\w+ rank (?P<rank>\d+) nranks (?P<n>\d+) cudaDev (?P<dev>\d+)(?: nvmlDev (?P<nvml>\d+))? busId (?P<bus>\w+)(?: commId (?P<comm>\w+))? - Init (?:START|COMPLETE)")
+_SPAWNED = re.compile(r"process (?P<pid>\d+) spawned with command: .*--local_rank=(?P<local>\d+)")
+_RAY_RANK = re.compile(r"^- \(ip=(?P<ip>[^,]+), pid=(?P<pid>\d+)\) world_rank=(?P<rank>\d+), local_rank=(?P<local>\d+), node_rank=(?P<node>\d+)")
+_GLOBAL_RANKS = re.compile(r"^\s*(?P<key>group_rank|local_ranks|global_ranks|restart_count|global_world_sizes|master_addr)=(?P<value>\[[^\]]*\]|[\w.:-]+)")
+_RANK_PID = re.compile(r"\b[Rr]ank[ =:]+(?P<rank>\d+)\b[^\n]{0,40}?\bpid[ =:]+(?P<pid>\d+)|\bpid[ =:]+(?P<pid2>\d+)\b[^\n]{0,40}?\b[Rr]ank[ =:]+(?P<rank2>\d+)\b")
+
+_STEP = re.compile(
+    r"(?:\bglobal[_ ]?step|\bsteps?|\biter(?:ation)?s?|\bit|\bbatch(?:_idx)?)['\"]?\s*[:=#]?\s*\[?\s*(?P<step>\d{1,9})(?!\.\d|[\w-])(?:\s*/\s*(?P<of>\d+))?", re.I
+)
+_EPOCH_STEP = re.compile(r"\bepoch\b['\"]?\s*[:=]?\s*\[?\s*(?P<epoch>\d{1,6})\]?[^\n]{0,30}?[\[ ](?P<step>\d{1,9})\s*/\s*(?P<of>\d{1,9})\b", re.I)
+_EPOCH = re.compile(r"\bepoch\b['\"]?\s*[:=]?\s*\[?\s*(?P<step>\d{1,6})\b(?!\.\d*[1-9])", re.I)
+_TQDM = re.compile(r"\|\s*(?P<step>\d{1,9})/(?P<of>\d{1,9}) \[")
+_PROGRESS_NEEDLES = ("step", "Step", "iter", "Iter", "it ", "poch", "batch", "| ")
+_NOT_PROGRESS = re.compile(r"\b(?:at|in|from|after|before|until|since|every|resum\w+|load\w+|sav\w+|checkpoint\w*|max|num|total|warmup|log\w*|eval|save)[_ ](?:\w+ )?(?:global )?(?:step|iter|epoch|batch)", re.I)
+FINISHED = re.compile(
+    r"\b(?:training (?:is )?(?:finished|complete[d]?|done|successful\w*)|finished training|done training|train(?:ing)? (?:run )?complete|all (?:epochs|steps) (?:done|complete\w*)|"
+    r"job (?:finished|complete[d]?)(?: successfully)?|max_epochs=\d+` reached|max_steps=\d+` reached|'train_runtime'|training took|exits successfully|run completed|finished successfully)\b"
+    r"|^(?:done|finished|complete[d]?|success)[.!]?$",
+    re.I,
+)
+EXHAUSTED = re.compile(
+    r"\b(?:dataset|data|loader|dataloader|iterator|stream|shard|samples?|batches)\s*(?:is|are|was|were)?\s*(?:exhausted|ran out|used up|depleted)\b|\bfinished early\b|\bran out of (?:data|batches|samples)\b|"
+    r"\bno more (?:data|batches|samples)\b|\bend of (?:data|dataset|epoch|shard)\b|\bleaving early\b|\bearly (?:exit|stop\w*)\b|\bexiting early\b|\b(?:epoch|training) ended\b|\bexhausted (?:its|the) (?:data|inputs?|shard)\b",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A line that shows how far its writer came."""
+
+    order: int
+    line: LogLine
+    step: int
+
+
+@dataclass(slots=True)
+class JobNotes:
+    """What ordinary lines said of the job."""
+
+    world_size: int | None = None
+    local_size: int | None = None
+    nnodes: int | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    flags: dict[str, Any] = field(default_factory=dict)
+    framework: str | None = None
+    launcher: str | None = None
+    device_rank: dict[tuple[str, int], int] = field(default_factory=dict)
+    """(host, device) -> global rank, from NCCL's init lines of the largest communicator."""
+    host_pid_rank: dict[tuple[str, int], int] = field(default_factory=dict)
+    bus_rank: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    """Bus id (hex, as NCCL prints) -> (host, rank)."""
+    pid_rank: dict[int, int] = field(default_factory=dict)
+    pid_local: dict[int, int] = field(default_factory=dict)
+    node_ranks: dict[str, dict[int, int]] = field(default_factory=dict)
+    """Node label or file -> local rank -> global rank, from torchelastic's rendezvous result."""
+    progress: list[Progress] = field(default_factory=list)
+    finished: list[tuple[int, LogLine]] = field(default_factory=list)
+    exhausted: list[tuple[int, LogLine]] = field(default_factory=list)
+    restarts: list[tuple[int, int]] = field(default_factory=list)
+    """(order, restart count) as torchelastic announced them."""
+
+
+def read_notes(lines: Iterable[LogLine]) -> JobNotes:
+    """Reads all statements; where lines disagree the most frequent world size and the first version win."""
+    reader = _Reader()
+    for order, line in enumerate(lines):
+        reader.take(order, line)
+    return reader.finish()
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.notes = JobNotes()
+        self.world: Counter[int] = Counter()
+        self.nccl_world = 0
+        self.frameworks: Counter[str] = Counter()
+        self.launchers: Counter[str] = Counter()
+        self.group: dict[str, dict[str, str]] = {}
+
+    def take(self, order: int, line: LogLine) -> None:
+        text = line.text[:MAX_LINE]
+        if not text:
+            return
+        self._sizes(text)
+        self._versions_and_flags(text)
+        self._who_is_who(line, text)
+        self._rendezvous(order, line, text)
+        self._progress(order, line, text)
+        self._signs(line, text)
+
+    def _sizes(self, text: str) -> None:
+        for needle, pattern in _WORLD:
+            if needle in text and (found := pattern.search(text)):
+                self.world[int(next(value for value in found.groups() if value))] += 1
+        for table, name in ((_LOCAL_SIZE, "local_size"), (_NNODES, "nnodes")):
+            for needle, pattern in table:
+                if needle in text and (found := pattern.search(text)):
+                    setattr(self.notes, name, int(next(value for value in found.groups() if value)))
+
+    def _versions_and_flags(self, text: str) -> None:
+        for name, needle, pattern in _VERSIONS:
+            if needle in text and name not in self.notes.versions and (found := pattern.search(text)):
+                self.notes.versions[name] = found[1]
+        for name, needle, pattern in _FLAGS:
+            if needle in text and (found := pattern.search(text)) and not _HEARSAY.search(text):
+                self.notes.flags.setdefault(name, int(found[1]) if found[1].isdigit() and name in ("accumulation", "zero_stage") else (found[1] if name == "detail" else True))
+
+    def _who_is_who(self, line: LogLine, text: str) -> None:
+        if " busId " in text and (found := _NCCL_INIT.search(text)):
+            self._nccl(line, found)
+        elif "spawned with command" in text and (found := _SPAWNED.search(text)):
+            self.notes.pid_local[int(found["pid"])] = int(found["local"])
+        elif "world_rank=" in text and (found := _RAY_RANK.search(text)):
+            self.notes.pid_rank[int(found["pid"])] = int(found["rank"])
+            self.notes.host_pid_rank[(found["ip"], int(found["pid"]))] = int(found["rank"])
+        elif "pid" in text and (found := _RANK_PID.search(text)):
+            self.notes.pid_rank.setdefault(int(found["pid"] or found["pid2"]), int(found["rank"] or found["rank2"]))
+        if line.rank is not None and line.pid is not None:
+            self.notes.pid_rank[line.pid] = line.rank
+
+    def _nccl(self, line: LogLine, found: re.Match[str]) -> None:
+        """The largest communicator is the job's; its ranks are global ranks."""
+        size, rank = int(found["n"]), int(found["rank"])
+        if size < self.nccl_world:
+            return
+        if size > self.nccl_world:
+            self.nccl_world = size
+            self.notes.device_rank.clear()
+            self.notes.host_pid_rank.clear()
+            self.notes.bus_rank.clear()
+        host = line.node or ""
+        if line.device is not None:
+            self.notes.device_rank[(host, line.device)] = rank
+        if line.pid is not None:
+            self.notes.host_pid_rank[(host, line.pid)] = rank
+        entry = (host, rank)
+        if entry not in self.notes.bus_rank.setdefault(found["bus"].lower(), []):
+            self.notes.bus_rank[found["bus"].lower()].append(entry)
+
+    def _rendezvous(self, order: int, line: LogLine, text: str) -> None:
+        found = _GLOBAL_RANKS.match(text)
+        if not found:
+            return
+        block = self.group.setdefault(f"{line.source.path}|{line.node}|{line.task}|{line.pid}", {})
+        block[found["key"]] = found["value"]
+        if found["key"] == "restart_count" and found["value"].isdigit():
+            self.notes.restarts.append((order, int(found["value"])))
+        if found["key"] == "global_ranks" and "local_ranks" in block:
+            local = [int(number) for number in re.findall(r"\d+", block["local_ranks"])]
+            ranks = [int(number) for number in re.findall(r"\d+", found["value"])]
+            key = line.node or line.source.path
+            self.notes.node_ranks.setdefault(key, {}).update(zip(local, ranks, strict=False))
+        if found["key"] == "global_world_sizes" and (sizes := re.findall(r"\d+", found["value"])):
+            self.world[int(sizes[0])] += 5
+
+    def _progress(self, order: int, line: LogLine, text: str) -> None:
+        if any(needle in text for needle in _PROGRESS_NEEDLES) and not text.lstrip().startswith(('File "', "Traceback")):
+            step = read_step(text)
+            if step is not None:
+                self.notes.progress.append(Progress(order, line, step))
+        if FINISHED.search(text):
+            self.notes.finished.append((order, line))
+        elif EXHAUSTED.search(text) and len(text) < 300:
+            self.notes.exhausted.append((order, line))
+
+    def _signs(self, line: LogLine, text: str) -> None:
+        if "/" in text or "[" in text or "Lightning" in text or "{'" in text or ":" in text:
+            for name, pattern in _FRAMEWORKS:
+                if pattern.search(text):
+                    self.frameworks[name] += 1
+                    break
+            for name, pattern in _LAUNCHERS:
+                if pattern.search(text):
+                    self.launchers[name] += 1
+                    break
+        if line.layers:
+            for layer in line.layers:
+                if layer.startswith("ray"):
+                    self.launchers["ray"] += 1
+                elif layer.startswith("mpi"):
+                    self.launchers["mpirun"] += 1
+                elif layer.startswith("srun"):
+                    self.launchers["srun"] += 1
+                elif layer in ("tee", "torchelastic", "role"):
+                    self.launchers["torchrun"] += 1
+
+    def finish(self) -> JobNotes:
+        notes = self.notes
+        if self.world:
+            notes.world_size = max(self.world, key=lambda size: (self.world[size], size))
+        elif self.nccl_world:
+            notes.world_size = self.nccl_world
+        elif notes.local_size and notes.nnodes:
+            notes.world_size = notes.local_size * notes.nnodes
+        notes.framework = _most(self.frameworks, _FRAMEWORKS)
+        notes.launcher = _most(self.launchers, _LAUNCHERS)
+        return notes
+
+
+def _most(counts: Counter[str], order: tuple[tuple[str, Any], ...]) -> str | None:
+    """The first in the table's order that was seen: outer frameworks stand before what they are built on."""
+    return next((name for name, _ in order if counts.get(name)), None)
+
+
+def read_step(text: str) -> int | None:
+    """Gives the training step a line reports, as a number that grows within a run; none for lines that only mention one."""
+    if (found := _EPOCH_STEP.search(text)) is not None:
+        return int(found["epoch"]) * int(found["of"]) + int(found["step"])
+    if (found := _TQDM.search(text)) is not None:
+        return int(found["step"])
+    if _NOT_PROGRESS.search(text):
+        return None
+    if (found := _STEP.search(text)) is not None:
+        return int(found["step"])
+    if (found := _EPOCH.search(text)) is not None:
+        return int(found["step"])
+    return None
+
+
+def job_facts(notes: JobNotes) -> Mapping[str, Any]:
+    """The notes as facts for remedies and the report."""
+    return {
+        "world_size": notes.world_size,
+        "launcher": notes.launcher,
+        "framework": notes.framework,
+        "versions": dict(notes.versions),
+        "flags": dict(notes.flags),
+    }

@@ -1,0 +1,158 @@
+"""Maps what a line says of its writer to a global rank, as far as the log allows.
+
+Takes lines, notes and testimony; gives ``Identity`` with ``rank_of``. Local rank, launcher task, pid, device and group rank are never
+assumed to be the global rank where the log shows otherwise; where nothing tells, the answer is ``None``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from logsig.facts import JobNotes
+from logsig.model import LogLine
+from logsig.witness import Testimony
+
+Place = tuple[str, str | None, int | None, int | None]
+"""Where a local rank counts: file, node, node rank, launcher task."""
+
+
+class Identity:
+    """What is known of who is who in one job."""
+
+    def __init__(self, lines: Sequence[LogLine], notes: JobNotes, testimony: Iterable[Testimony]) -> None:
+        self.notes = notes
+        self.pid_rank: dict[int, int] = dict(notes.pid_rank)
+        self.known: dict[tuple[Any, ...], int | None] = {}
+        self._locals: dict[Place, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
+        self._tasks: dict[int, set[int]] = defaultdict(set)
+        self._places: set[Place] = set()
+        self._task_seen: set[int] = set()
+        self._host_local: dict[tuple[str, int], set[int]] = defaultdict(set)
+        self._learn_lines(lines)
+        self._learn_tables(testimony)
+        self._learn_rendezvous()
+        self.tasks_are_ranks = self._judge_tasks(lines)
+
+    # ------------------------------------------------------------ learning
+
+    def _learn_lines(self, lines: Sequence[LogLine]) -> None:
+        seen: set[tuple[Any, ...]] = set()
+        for line in lines:
+            key = (line.source.path, line.node, line.node_rank, line.task, line.local_rank, line.rank)
+            if key in seen:
+                continue
+            seen.add(key)
+            place = _place(line)
+            if line.local_rank is not None:
+                self._places.add(place)
+                if line.rank is not None:
+                    self._locals[place][line.local_rank].add(line.rank)
+            if line.task is not None:
+                self._task_seen.add(line.task)
+                if line.rank is not None:
+                    self._tasks[line.task].add(line.rank)
+
+    def _learn_tables(self, testimony: Iterable[Testimony]) -> None:
+        for item in testimony:
+            if item.rank is None:
+                continue
+            if item.pid is not None:
+                self.pid_rank.setdefault(item.pid, item.rank)
+            if item.local_rank is not None and item.witness == "elastic-child-failed":
+                self._locals[_place(item.line)][item.local_rank].add(item.rank)
+                if item.host:
+                    self._host_local[(item.host, item.local_rank)].add(item.rank)
+
+    def _learn_rendezvous(self) -> None:
+        for key, mapping in self.notes.node_ranks.items():
+            for local, rank in mapping.items():
+                for place in {*self._places, *self._locals}:
+                    if key in (place[0], place[1]):
+                        self._locals[place][local].add(rank)
+
+    def _judge_tasks(self, lines: Sequence[LogLine]) -> bool:
+        """A launcher's task is a rank with one task per rank; with one torchrun per node it is a node."""
+        if any(len(ranks) > 1 for ranks in self._tasks.values()):
+            return False
+        pairs = [(task, next(iter(ranks))) for task, ranks in self._tasks.items()]
+        if pairs:
+            return all(task == rank for task, rank in pairs)
+        if self._task_seen and any(line.task is not None and line.local_rank is not None for line in lines):
+            return False
+        agents = any(line.task is not None and "torchelastic" in line.layers for line in lines)
+        if agents or (self.notes.launcher == "torchrun"):
+            return False
+        size = self.notes.world_size
+        return size is None or not self._task_seen or max(self._task_seen) < size
+
+    # ------------------------------------------------------------ asking
+
+    def rank_of(self, line: LogLine) -> int | None:
+        """Gives the global rank of a line's writer; none where the log doesn't tell."""
+        key = (line.source.path, line.rank, line.local_rank, line.node, line.node_rank, line.task, line.pid, line.device)
+        if key not in self.known:
+            self.known[key] = self._resolve(line)
+        return self.known[key]
+
+    def _resolve(self, line: LogLine) -> int | None:
+        if line.rank is not None:
+            return line.rank
+        if line.local_rank is not None and (rank := self.of_local(line, line.local_rank)) is not None:
+            return rank
+        if line.task is not None and self.tasks_are_ranks and line.local_rank is None:
+            return line.task
+        if line.pid is not None:
+            for key in ((line.node or "", line.pid), ("", line.pid)):
+                if key in self.notes.host_pid_rank:
+                    return self.notes.host_pid_rank[key]
+            if line.pid in self.pid_rank:
+                return self.pid_rank[line.pid]
+        if line.device is not None:
+            return self.notes.device_rank.get((line.node or "", line.device))
+        return None
+
+    def of_local(self, line: LogLine, local: int) -> int | None:
+        """Gives the global rank of a local rank at the line's place."""
+        place = _place(line)
+        mapping = self._locals.get(place)
+        if mapping and len(mapping.get(local, ())) == 1:
+            return next(iter(mapping[local]))
+        if line.node and len(self._host_local.get((line.node, local), ())) == 1:
+            return next(iter(self._host_local[(line.node, local)]))
+        if mapping and local in mapping:  # two nodes' lines in one file: the local rank alone doesn't tell
+            return None
+        if mapping:
+            offsets = Counter(next(iter(ranks)) - known for known, ranks in mapping.items() if len(ranks) == 1)
+            return local + next(iter(offsets)) if len(offsets) == 1 and not any(len(ranks) > 1 for ranks in mapping.values()) else None
+        if line.node_rank is not None and self.notes.local_size:
+            return line.node_rank * self.notes.local_size + local
+        return local if self._single_node() else None
+
+    def _single_node(self) -> bool:
+        if (self.notes.nnodes or 1) > 1:
+            return False
+        places = {(place[0] if "/attempt_" not in place[0] else "", place[1], place[2], place[3]) for place in {*self._places, *self._locals}}
+        nodes = {place[1] for place in places} | {host for host, _ in self._host_local}
+        nodes.discard(None)
+        shifted = any(next(iter(ranks)) != local for mapping in self._locals.values() for local, ranks in mapping.items() if ranks)
+        return len(nodes) <= 1 and not shifted and len({place[3] for place in places}) <= 1
+
+    def of_testimony(self, item: Testimony) -> int | None:
+        """Gives the global rank a witness speaks of."""
+        if item.rank is not None:
+            return item.rank
+        if item.pid is not None and item.pid in self.pid_rank:
+            return self.pid_rank[item.pid]
+        if item.local_rank is not None:
+            return self.of_local(item.line, item.local_rank)
+        if item.pid is not None and item.pid in self.notes.pid_local:
+            return self.of_local(item.line, self.notes.pid_local[item.pid])
+        if item.task is not None and self.tasks_are_ranks:
+            return item.task
+        return None
+
+
+def _place(line: LogLine) -> Place:
+    return (line.source.path, line.node, line.node_rank, line.task)

@@ -1,0 +1,215 @@
+"""Inputs: takes paths, gives leaves (streams of log bytes with a name), knows nothing of what the bytes mean.
+
+One module each, found by convention, with ``PRIORITY`` (lower is asked first), ``accepts(place) -> bool`` and
+``read(place, desk) -> Iterator[Place | Leaf | Skipped]``. What a module gives as a ``Place`` is asked again, so a UTF-16 log
+in a gzip member of a tar archive needs no module of its own. Kinds are told by magic bytes, never by the file's name.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pkgutil
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Protocol
+
+from logsig.errors import InputError
+from logsig.inputs.naming import origin_inside, origin_of
+from logsig.model import Origin
+
+HEAD = 1024
+"""Bytes that are looked at to tell the kind."""
+DEPTH = 6
+"""Containers within containers; deeper ones are built to harm."""
+STDIN = "<stdin>"
+
+
+class Stream(Protocol):
+    """Bytes in order. ``b""`` is the end; a fault in the middle is an ``OSError``, ``EOFError`` or ``Damaged``."""
+
+    def read(self, size: int, /) -> bytes | None: ...
+
+
+class Damaged(Exception):
+    """A container whose bytes make no sense from here on; the message says what."""
+
+
+class Prefetched:
+    """A stream whose first bytes were looked at: they come again. A fault met on the way comes after them."""
+
+    def __init__(self, stream: Stream, size: int = HEAD) -> None:
+        self._stream = stream
+        self._fault: Exception | None = None
+        self.head = self._fetch(size)
+        self._rest = self.head
+
+    def _fetch(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        try:
+            while size > 0 and (part := self._stream.read(size)):
+                parts.append(part)
+                size -= len(part)
+        except (OSError, EOFError, Damaged) as error:
+            self._fault = error
+        return b"".join(parts)
+
+    def read(self, size: int, /) -> bytes:
+        """Gives what is there: at least a byte before the end."""
+        if self._rest:
+            given, self._rest = self._rest[:size], self._rest[size:]
+            return given
+        if self._fault is not None:
+            raise self._fault
+        return self._stream.read(size) or b""
+
+
+class Place:
+    """Something to read that may turn out to be of any kind: a path on disk, or a stream (stdin, something in a container)."""
+
+    def __init__(self, origin: Origin, disk: str | None = None, stream: Stream | None = None, depth: int = 0) -> None:
+        self.origin = origin
+        """Its name for the user, and what its place says of its lines."""
+        self.disk = disk
+        """Where it lies on disk; None for a stream."""
+        self.depth = depth
+        self._stream = None if stream is None else Prefetched(stream)
+        self._head: bytes | None = None
+
+    @property
+    def path(self) -> str:
+        return self.origin.path
+
+    @property
+    def is_directory(self) -> bool:
+        return self.disk is not None and os.path.isdir(self.disk)
+
+    @property
+    def head(self) -> bytes:
+        """The first bytes; empty for a directory."""
+        if self._head is None:
+            if self.is_directory:
+                self._head = b""
+            else:
+                self._open_special()
+                self._head = self._stream.head if self._stream is not None else self._first()
+        return self._head
+
+    def open(self) -> Stream:
+        """Opens the bytes, from the first on; a stream can be opened once."""
+        if self._stream is not None:
+            return self._stream
+        assert self.disk is not None
+        return io.FileIO(self.disk, "rb")
+
+    def inside(self, stream: Stream, name: str | None = None) -> Place:
+        """Gives the place of a stream found in this one: its content unpacked, or its member ``name``."""
+        if self.depth >= DEPTH:
+            raise Damaged(f"more than {DEPTH} containers within one another")
+        origin = self.origin if name is None else origin_inside(self.origin, name)
+        return Place(origin, None, stream, self.depth + 1)
+
+    def _first(self) -> bytes:
+        assert self.disk is not None
+        with io.FileIO(self.disk, "rb") as file:
+            return file.read(HEAD) or b""
+
+    def _open_special(self) -> None:
+        """Makes a stream of what can't be read twice or at an offset: a FIFO, a device, a file of size 0 as in /proc."""
+        if self._stream is None and self.disk is not None:
+            state = os.stat(self.disk)
+            if not stat.S_ISREG(state.st_mode) or state.st_size == 0:
+                self._stream = Prefetched(io.FileIO(self.disk, "rb"))
+                self.disk = None
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Log bytes to scan."""
+
+    origin: Origin
+    stream: Stream | None = None
+    """The bytes in order; None where ``disk`` is to be opened."""
+    disk: str | None = None
+    """A regular file whose bytes are the log's own: may be read at any offset and by several processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that wasn't read, and why."""
+
+    path: str
+    reason: str
+    unreadable: bool = True
+    """False where nothing was lost: a picture among the logs."""
+
+
+Item = Place | Leaf | Skipped
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What the reading of one call shares."""
+
+    stdin: Stream | None = None
+    seen: set[tuple[int, int]] = field(default_factory=set)
+    """Device and inode of files and directories met below directories: loops and second names end here."""
+
+
+def place_of(path: str, desk: Desk) -> Place:
+    """Gives the place of a path the user named; one that doesn't exist is an error."""
+    if path == "-":
+        return Place(Origin(STDIN), None, desk.stdin if desk.stdin is not None else io.FileIO(0, "rb", closefd=False))
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{path}: no such file or directory") from None
+    except ValueError as error:  # a NUL in the name
+        raise InputError(f"{path!r}: {error}") from None
+    except OSError:
+        pass  # what is there but closed to us is said when it is read
+    return Place(origin_of(path), path)
+
+
+def spread(places: list[Place], desk: Desk) -> Iterator[Place | Skipped]:
+    """Replaces directories by what lies below them; opens nothing, so that the number of inputs is known first."""
+    for place in places:
+        if not place.is_directory:
+            yield place
+            continue
+        for item in _module_for(place).read(place, desk):
+            yield item
+
+
+def leaves(place: Place, desk: Desk) -> Iterator[Leaf | Skipped]:
+    """Follows a place down to its leaves, lazily: a member of a stream is to be read before the next is asked for."""
+    try:
+        for item in _module_for(place).read(place, desk):
+            if isinstance(item, Place):
+                yield from leaves(item, desk)
+            else:
+                yield item
+    except (OSError, EOFError, Damaged) as error:
+        yield Skipped(place.path, fault(error))
+
+
+def fault(error: BaseException) -> str:
+    """Says in a few words what went wrong in reading."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return str(error) or type(error).__name__
+
+
+def _module_for(place: Place) -> ModuleType:
+    return next(module for module in modules() if module.accepts(place))
+
+
+@cache
+def modules() -> tuple[ModuleType, ...]:
+    """Finds the input modules, in the order in which they are asked."""
+    found = [import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
+    return tuple(sorted((module for module in found if hasattr(module, "PRIORITY")), key=lambda m: (m.PRIORITY, m.__name__)))

@@ -1,0 +1,261 @@
+"""Assembles the job: attempts, ranks with their last sign of life, events and exits with global ranks.
+
+Takes clean lines, matches and notes; gives ``JobLog``. Draws no conclusion about causes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from logsig import dates, tracebacks
+from logsig.facts import JobNotes, Progress, job_facts
+from logsig.identity import Identity
+from logsig.match import Matched, Matches
+from logsig.messages import Message
+from logsig.model import Attempt, Event, Exit, JobLog, LogLine, RankLog
+from logsig.witness import Testimony, from_facts, read_tables
+
+KEPT_PER_RANK = 16
+"""Events of one signature kept per rank and attempt; more are counted."""
+
+
+def assemble(lines: Sequence[LogLine], messages: Sequence[Message], matches: Matches, notes: JobNotes, files: Sequence[str], doubts: Sequence[str]) -> JobLog:
+    """Returns the job with global ranks wherever the log tells them."""
+    position = {id(line): order for order, line in enumerate(lines)}
+    testimony = _testimony(lines, matches, position)
+    identity = Identity(lines, notes, testimony)
+    boundaries = _boundaries(lines, notes, testimony, identity)
+    builder = _Builder(lines, identity, boundaries, position)
+    builder.add_lines(notes)
+    builder.add_exits(testimony)
+    builder.add_events(matches.found)
+    facts = dict(job_facts(notes))
+    return JobLog(tuple(files), builder.attempts(notes), facts, builder.nodes(), tuple(lines), (*doubts, *matches.doubts))
+
+
+def _testimony(lines: Sequence[LogLine], matches: Matches, position: Mapping[int, int]) -> list[Testimony]:
+    found = read_tables(lines)
+    for matched in matches.found:
+        if matched.entry.role == "witness" and matched.entry.id != "elastic-child-failed":
+            found.extend(from_facts(matched.entry.id, matched.facts, matched.line, position[id(matched.line)]))
+    found.sort(key=lambda item: item.order)
+    return found
+
+
+# ---------------------------------------------------------------- attempts
+
+
+@dataclass(frozen=True, slots=True)
+class _Boundaries:
+    """Orders at which the next attempt begins, per file."""
+
+    starts: Mapping[str, tuple[int, ...]]
+
+    def attempt(self, line: LogLine, order: int) -> int:
+        if line.attempt is not None:
+            return line.attempt
+        return bisect_right(self.starts.get(line.source.path, ()), order)
+
+
+def _boundaries(lines: Sequence[LogLine], notes: JobNotes, testimony: Sequence[Testimony], identity: Identity) -> _Boundaries:
+    """Finds restarts: announced ones, and steps that go back after an agent reported a failed worker."""
+    starts: dict[str, set[int]] = defaultdict(set)
+    ends: dict[str, list[int]] = defaultdict(list)
+    agents: dict[tuple[str, int | None], int] = {}
+    for item in testimony:
+        if item.witness == "worker-exit" and item.local_rank is not None and item.line.attempt is None:
+            path = item.line.source.path
+            before = agents.get((path, item.line.pid))
+            if before is not None and item.line.pid is not None and item.order > before + 1 and _workers_between(lines, before, item.order):
+                starts[path].add(before + 1)
+            agents[(path, item.line.pid)] = item.order
+            ends[path].append(item.order)
+    for order, line in enumerate(lines):
+        if line.attempt is None and "will restart worker group" in line.text and "attempts left" in line.text:
+            starts[line.source.path].add(order + 1)
+    _regressions(notes.progress, ends, starts, identity)
+    return _Boundaries({path: _merged(sorted(found), ends[path], lines) for path, found in starts.items()})
+
+
+def _workers_between(lines: Sequence[LogLine], low: int, high: int) -> bool:
+    return any(line.rank is not None or line.local_rank is not None or "Traceback" in line.text for line in lines[low + 1 : min(high, low + 400)])
+
+
+def _regressions(progress: Sequence[Progress], ends: Mapping[str, list[int]], starts: dict[str, set[int]], identity: Identity) -> None:
+    """A rank whose steps begin again after a reported failure runs in a new attempt, from the report on."""
+    last: dict[tuple[str, int | None], Progress] = {}
+    for item in progress:
+        path = item.line.source.path
+        key = (path, identity.rank_of(item.line))
+        before = last.get(key)
+        if before is not None and item.step <= before.step and item.line.attempt is None:
+            between = [order for order in ends.get(path, ()) if before.order < order < item.order]
+            if between:
+                starts[path].add(between[-1] + 1)
+        last[key] = item
+
+
+def _merged(found: Sequence[int], ends: Sequence[int], lines: Sequence[LogLine]) -> tuple[int, ...]:
+    """Announcements of one restart (several agents, several lines) are one boundary."""
+    kept: list[int] = []
+    for start in found:
+        if kept and not _workers_between(lines, kept[-1] - 1, start):
+            continue
+        kept.append(start)
+    return tuple(kept)
+
+
+# ---------------------------------------------------------------- building
+
+
+@dataclass(slots=True)
+class _Rank:
+    first: LogLine
+    last: LogLine
+    local_rank: int | None = None
+    node: str | None = None
+    pid: int | None = None
+    step: Progress | None = None
+    finished: LogLine | None = None
+    exhausted: LogLine | None = None
+    exits: list[Exit] = field(default_factory=list)
+
+
+class _Builder:
+    def __init__(self, lines: Sequence[LogLine], identity: Identity, boundaries: _Boundaries, position: Mapping[int, int]) -> None:
+        self.lines = lines
+        self.identity = identity
+        self.boundaries = boundaries
+        self.position = position
+        self.ranks: dict[int, dict[int, _Rank]] = defaultdict(dict)
+        self.exits: dict[int, list[Exit]] = defaultdict(list)
+        self.events: dict[int, list[Event]] = defaultdict(list)
+        self.folded: dict[tuple[Any, ...], int] = {}
+        self.progress: dict[int, int] = defaultdict(lambda: -1)
+        self.last_orders: dict[int, int] = defaultdict(lambda: -1)
+        self.dates = dates.Calendar.of(lines)
+        self.last_attempt = 0
+
+    def add_lines(self, notes: JobNotes) -> None:
+        for order, line in enumerate(self.lines):
+            attempt = self._attempt(line, order)
+            self.last_orders[attempt] = order
+            rank = self.identity.rank_of(line)
+            if rank is None:
+                continue
+            known = self.ranks[attempt].get(rank)
+            if known is None:
+                known = self.ranks[attempt][rank] = _Rank(line, line)
+            known.last = line
+            known.local_rank = line.local_rank if line.local_rank is not None else known.local_rank
+            known.node = line.node or known.node
+            known.pid = line.pid if line.pid is not None and "nccl" in line.layers else known.pid
+        for item in notes.progress:
+            self.progress[self._attempt(item.line, item.order)] = max(self.progress[self._attempt(item.line, item.order)], item.order)
+            rank = self.identity.rank_of(item.line)
+            if rank is not None:
+                known = self.ranks[self._attempt(item.line, item.order)][rank]
+                if known.step is None or item.step >= known.step.step:
+                    known.step = item
+        for order, line in notes.finished:
+            attempt = self._attempt(line, order)
+            self.progress[attempt] = max(self.progress[attempt], order)
+            rank = self.identity.rank_of(line)
+            if rank is not None:
+                self.ranks[attempt][rank].finished = line
+        for order, line in notes.exhausted:
+            rank = self.identity.rank_of(line)
+            if rank is not None:
+                self.ranks[self._attempt(line, order)][rank].exhausted = line
+
+    def _attempt(self, line: LogLine, order: int) -> int:
+        attempt = self.boundaries.attempt(line, order)
+        self.last_attempt = max(self.last_attempt, attempt)
+        return attempt
+
+    def add_exits(self, testimony: Sequence[Testimony]) -> None:
+        for item in testimony:
+            attempt = self._attempt(item.line, item.order)
+            rank = self.identity.of_testimony(item)
+            when = self.dates.table_seconds(item.time) if item.time else self.dates.seconds(item.line)
+            made = Exit(
+                item.code, item.signal, item.witness, item.line, rank, item.local_rank, item.host, item.pid, attempt, when, item.root, item.error_file,
+                item.order,
+            )
+            self.exits[attempt].append(made)
+            if rank is not None:
+                known = self.ranks[attempt].get(rank)
+                if known is None:
+                    known = self.ranks[attempt][rank] = _Rank(item.line, item.line)
+                known.exits.append(made)
+                known.local_rank = known.local_rank if known.local_rank is not None else item.local_rank
+                known.node = known.node or item.host
+                known.pid = known.pid or item.pid
+
+    def add_events(self, found: Sequence[Matched]) -> None:
+        for matched in found:
+            order = self.position[id(matched.line)]
+            attempt = self._attempt(matched.line, order) if matched.message.attempt is None else matched.message.attempt
+            rank = self._event_rank(matched)
+            key = (attempt, rank, matched.entry.id, "" if rank is not None else matched.line.source.path)
+            same = self.folded.get(key, 0)
+            self.folded[key] = same + 1
+            if same >= KEPT_PER_RANK and rank is not None:
+                self._count(attempt, matched.entry.id, rank)
+                continue
+            facts = {**tracebacks.facts_of(matched.link), **matched.facts}
+            self.events[attempt].append(
+                Event(
+                    matched.entry.id, matched.entry.role, matched.line, matched.link.text, facts, rank, matched.line.node, attempt,
+                    self.dates.seconds(matched.line), order, 1, matched.link.frames, matched.message.lines[:200],
+                    fatal=matched.message.fatal,
+                )
+            )  # fmt: skip
+            if rank is not None and rank not in self.ranks[attempt]:
+                self.ranks[attempt][rank] = _Rank(matched.line, matched.line)
+
+    def _count(self, attempt: int, signature: str, rank: int) -> None:
+        events = self.events[attempt]
+        for index in range(len(events) - 1, -1, -1):
+            if events[index].signature == signature and events[index].rank == rank:
+                events[index] = replace(events[index], count=events[index].count + 1)
+                return
+
+    def _event_rank(self, matched: Matched) -> int | None:
+        if matched.message.rank is not None:
+            return matched.message.rank
+        for line in (matched.line, matched.message.lines[0]):
+            rank = self.identity.rank_of(line)
+            if rank is not None:
+                return rank
+        facts = matched.facts
+        if "rank" in facts and matched.entry.role != "witness":
+            return int(facts["rank"])
+        if "group_rank" in facts and str(facts.get("pg", "0")) in ("0", "default_pg", "") and matched.line.local_rank is None:
+            return int(facts["group_rank"])
+        return None
+
+    def nodes(self) -> tuple[str, ...]:
+        found = {known.node for ranks in self.ranks.values() for known in ranks.values() if known.node}
+        found |= {line.node for line in self.lines if line.node}
+        return tuple(sorted(found))
+
+    def attempts(self, notes: JobNotes) -> tuple[Attempt, ...]:
+        numbers = sorted({*self.ranks, *self.events, *self.exits, 0, self.last_attempt})
+        return tuple(self._attempt_of(number) for number in numbers)
+
+    def _attempt_of(self, number: int) -> Attempt:
+        ranks = {
+            rank: RankLog(
+                rank, known.local_rank, known.node, known.pid, known.first, known.last, known.step.step if known.step else None,
+                known.step.line if known.step else None, known.step.order if known.step else -1, known.finished, known.exhausted,
+                tuple(known.exits),
+            )
+            for rank, known in sorted(self.ranks[number].items())
+        }  # fmt: skip
+        events = tuple(sorted(self.events[number], key=lambda event: event.order))
+        return Attempt(number, ranks, events, tuple(self.exits[number]), self.progress[number], self.last_orders[number])

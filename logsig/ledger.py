@@ -1,0 +1,132 @@
+"""Rebuilds the collective ledger from text: per process group, where each rank stood when it hung.
+
+Takes the events of one attempt, gives ``LedgerGroup``s with suspects. Sequence numbers are compared only within one group. A rank that
+printed a watchdog line waited; a rank that never enqueued what others wait for, ran another operation, or is silent though expected, is a
+suspect. Facts: messages.md 3.2 to 3.5.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from logsig.model import Event, LedgerGroup, LedgerRow
+
+DEFAULT_GROUPS = ("0", "default_pg", "")
+
+
+@dataclass(slots=True)
+class _Row:
+    rank: int
+    group_rank: int | None = None
+    enqueued: int | None = None
+    completed: int | None = None
+    seq: int | None = None
+    op: str | None = None
+    numel: str | None = None
+    own: bool = False
+    told_by: int | None = None
+    wait: float | None = None
+
+
+def build(events: Sequence[Event], ranks: Iterable[int], world_size: int | None) -> tuple[LedgerGroup, ...]:
+    """Returns a group for each process group of which some rank reported a stuck collective."""
+    groups: dict[str, dict[int, _Row]] = defaultdict(dict)
+    seq_group: dict[tuple[int, int], str] = {}
+    relevant = [event for event in events if event.rank is not None and ({"seq", "last_enqueued", "elapsed_ms"} & event.facts.keys())]
+    for event in relevant:
+        if "pg" in event.facts and event.rank is not None and (seq := event.facts.get("seq", event.facts.get("last_enqueued"))) is not None:
+            seq_group.setdefault((event.rank, seq), str(event.facts["pg"]))
+    for event in relevant:
+        assert event.rank is not None
+        pg = str(event.facts.get("pg") or seq_group.get((event.rank, event.facts.get("seq", -2)), "0"))
+        _enter(groups[pg].setdefault(event.rank, _Row(event.rank)), event)
+    known = set(ranks)
+    return tuple(_judge(pg, rows, known, world_size) for pg, rows in sorted(groups.items()) if any(row.seq is not None or row.own or row.enqueued is not None for row in rows.values()))
+
+
+def _enter(row: _Row, event: Event) -> None:
+    facts = event.facts
+    row.group_rank = facts.get("group_rank", row.group_rank)
+    row.enqueued = facts.get("last_enqueued", row.enqueued)
+    row.completed = facts.get("last_completed", row.completed)
+    if "elapsed_ms" in facts or ("seq" in facts and "op" in facts):
+        if row.seq is None or facts.get("seq", row.seq) <= row.seq:
+            row.seq = facts.get("seq", row.seq)
+            row.op = facts.get("op", row.op)
+            row.numel = str(facts.get("numel_in", facts.get("numel", row.numel)) or "") or row.numel
+        row.own = row.own or "elapsed_ms" in facts
+        if event.time is not None and "elapsed_ms" in facts and row.wait is None:
+            row.wait = event.time - facts["elapsed_ms"] / 1000
+    elif "seq" in facts and row.seq is None:
+        row.seq = facts["seq"]
+    if "peer_rank" in facts and row.told_by is None and not row.own:
+        row.told_by = facts["peer_rank"]
+
+
+def _judge(pg: str, rows: Mapping[int, _Row], known: set[int], world_size: int | None) -> LedgerGroup:
+    ordered = [rows[rank] for rank in sorted(rows)]
+    stuck = [row for row in ordered if row.seq is not None]
+    expected = set(known)
+    if pg in DEFAULT_GROUPS and world_size and world_size <= 65_536:
+        expected |= set(range(world_size))
+    elif pg not in DEFAULT_GROUPS:
+        expected = set(rows)
+    suspects, verdict, notes = _suspects(ordered, stuck, expected)
+    shown = [_shown(row, notes.get(row.rank, "waited" if row.own else "told")) for row in ordered]
+    shown += [_shown(_Row(rank), notes[rank]) for rank in sorted(suspects) if rank not in rows]
+    return LedgerGroup(pg, tuple(sorted(shown, key=lambda row: row.rank)), verdict, tuple(sorted(suspects)))
+
+
+def _suspects(rows: Sequence[_Row], stuck: Sequence[_Row], expected: set[int]) -> tuple[set[int], str, dict[int, str]]:
+    if rows and all(row.completed == -1 for row in rows if row.completed is not None) and any(row.completed == -1 for row in rows):
+        return set(), "No collective of this group ever completed: the transport never worked, or a rank never joined the group.", {}
+    odd = _odd_operation(stuck)
+    if odd:
+        seq = stuck[0].seq
+        names = _names(odd)
+        return odd, f"At sequence number {seq} {names} ran another operation or size than the others.", dict.fromkeys(odd, "other operation")
+    waited = [row for row in rows if row.own and row.seq is not None]
+    if waited:
+        front = max(row.seq for row in waited if row.seq is not None)
+        never = {row.rank for row in rows if row.enqueued is not None and row.enqueued < front and not (row.own and row.seq is not None and row.seq >= front)}
+        if never and len(never) < len(rows) and len(never) <= max(1, len(rows) // 2):
+            return never, f"{_names(never).capitalize()} never enqueued collective {front}, on which the others waited.", dict.fromkeys(never, "never entered")
+        behind = {row.rank for row in waited if row.seq is not None and row.seq < front}
+        if behind and len(behind) <= len(waited) // 2:
+            return behind, f"{_names(behind).capitalize()} waited in an earlier collective than the others: the ranks took different paths.", dict.fromkeys(behind, "behind")
+    silent = expected - {row.rank for row in rows}
+    if silent and rows and len(silent) <= max(1, len(expected) // 2) and len(rows) >= 1 and len(expected) > 1:
+        return silent, f"{_names(silent).capitalize()} said nothing while the other ranks reported a stuck collective.", dict.fromkeys(silent, "silent")
+    if len(stuck) > 1 and len({row.seq for row in stuck}) == 1:
+        return set(), "Every rank was stuck in the same collective: nobody can be named from the counters.", {}
+    return set(), "The counters name nobody.", {}
+
+
+def _odd_operation(stuck: Sequence[_Row]) -> set[int]:
+    """At one sequence number the ranks with the rarest (operation, size), where that is a clear minority."""
+    by_seq: dict[int, list[_Row]] = defaultdict(list)
+    for row in stuck:
+        if row.seq is not None and row.op:
+            by_seq[row.seq].append(row)
+    for rows in by_seq.values():
+        counts = Counter((row.op, row.numel) for row in rows)
+        if len(counts) > 1:
+            common, most = counts.most_common(1)[0]
+            rest = {row.rank for row in rows if (row.op, row.numel) != common}
+            if most > len(rest):
+                return rest
+    return set()
+
+
+def _names(ranks: Iterable[int]) -> str:
+    ordered = sorted(ranks)
+    if len(ordered) == 1:
+        return f"rank {ordered[0]}"
+    shown = ", ".join(str(rank) for rank in ordered[:8])
+    return f"ranks {shown}" + (f" and {len(ordered) - 8} more" if len(ordered) > 8 else "")
+
+
+def _shown(row: _Row, note: str) -> LedgerRow:
+    return LedgerRow(row.rank, row.group_rank, row.enqueued, row.completed, row.seq, row.op, row.numel, row.own, row.told_by, row.wait, note)

@@ -1,0 +1,319 @@
+"""Finds the signatures in messages: literals over all cleaned text at once, patterns on candidates only.
+
+Takes messages and the catalog, gives matched messages with facts. Decides which signature a message *is* when several fit
+(more specific ones win by ``over`` and ``net``, never by order of files), and where a text is only quoted. Knows nothing of ranks
+and causes.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from logsig.engine import Engine
+from logsig.model import LogLine, Message, Writer
+
+if TYPE_CHECKING:
+    import regex
+
+    from logsig.catalog import Catalog, Entry
+
+PATTERN_SECONDS = 0.25
+"""Time limit of one pattern on one message. A pattern that needs longer is given up and said in ``doubts``."""
+MAX_TEXT = 16_384
+"""Characters of one message that patterns see; more is cut."""
+_ROLE_ORDER = {"initiator": 0, "either": 1, "collateral": 2, "notice": 3, "witness": 4}
+
+_LEAD = re.compile(
+    r"""^\W{0,3}(?:
+        (?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failure|Failed|Timeout|Closed|Fault)?\w*:\s+
+      | (?:ERROR|Error|error|FATAL|Fatal|fatal|CRITICAL|Exception|Warning|WARNING|WARN|E|F)\s?[:\]|-]\s*
+      | \[[^\]\n]{0,160}\]:?\s*
+      | what\(\):\s+
+      | (?:C\+\+\s)?exception\ from:\s
+      | (?:std::exception|in\ worker\ process\ \d+|Original\ error|Caused\ by|caused\ by|Reason|reason|Message|message|Last\ error|last\ error)\s?[:=]?\s*
+      | \w[\w .,()/-]{0,50}(?:[Ee]rror|[Ff]ailed|[Ff]ailure|[Ee]xception|[Cc]rashed|[Cc]aught|[Rr]aised|[Aa]borted|[Tt]erminated)\b[\w .()/-]{0,40}[:=]\s+
+      | (?:[Rr]ank|RANK|[Pp]rocess|[Ww]orker|[Gg]pu|GPU)\s?\#?\d+\s?[:|,-]\s*
+    )*\W{0,2}$""",
+    re.X,
+)
+"""What may stand on the line before an error that speaks for itself."""
+_HEARSAY = re.compile(r"\b(?:if|when|whether|hint|note|notes|see|e\.g|expect\w*|example|help|usage|todo|fix\w*|avoid|about|test_\w+|like|such as)\b", re.I)
+_OPEN_QUOTE = re.compile(r"""[`'"“‘]\s*$""")
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """A message that one signature recognised."""
+
+    entry: Entry
+    message: Message
+    link: Message
+    """The link of the message's exception chain that matched; most messages have but one."""
+    facts: Mapping[str, Any]
+    line: LogLine
+    """The line on which the match begins."""
+    order: int
+    """Index of the message among all messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """All that was recognised, in reading order; and what could not be tried to the end."""
+
+    found: tuple[Matched, ...]
+    doubts: tuple[str, ...]
+
+
+def match(messages: Sequence[Message], catalog: Catalog, engine: Engine) -> Matches:
+    """Returns what each message is: at most one failure or notice, and any testimony besides."""
+    return _Matcher(messages, catalog).run(engine)
+
+
+class _Matcher:
+    def __init__(self, messages: Sequence[Message], catalog: Catalog) -> None:
+        self.messages = messages
+        self.catalog = catalog
+        self.gave_up: set[str] = set()
+        self.neighbours = _Neighbours(messages)
+
+    def run(self, engine: Engine) -> Matches:
+        found: list[Matched] = []
+        for order, ids in self._candidates(engine):
+            message = self.messages[order]
+            entries = [self.catalog.get(name) for name in sorted(ids)]
+            links = [self._link(entries, message, link, order) for link in (*message.caused_by, message)]
+            found.extend(choose(links))
+        doubts = tuple(f"the pattern of {name} took too long on a line and was given up there" for name in sorted(self.gave_up))
+        return Matches(tuple(found), doubts)
+
+    def _candidates(self, engine: Engine) -> Iterator[tuple[int, set[str]]]:
+        """Message index -> ids of which a literal stands in it, in order of index."""
+        texts = [_searchable(message).encode("utf-8", "replace") for message in self.messages]
+        starts, position = [], 0
+        for text in texts:
+            starts.append(position)
+            position += len(text) + 1
+        ids: dict[int, set[str]] = defaultdict(set)
+        for literal, end in engine.find(b"\0".join(texts)):
+            ids[bisect_right(starts, end - 1) - 1].update(self.catalog.by_literal[literal])
+        for order, message in enumerate(self.messages):
+            if message.frames and message.exception:
+                ids[order].update(self._traceback_nets)
+        yield from sorted(ids.items())
+
+    @property
+    def _traceback_nets(self) -> tuple[str, ...]:
+        return tuple(name for name, entry in self.catalog.signatures.items() if entry.match.net and any("Traceback" in literal for literal in entry.match.literals))
+
+    # ------------------------------------------------------------ one signature, one message
+
+    def _link(self, entries: Sequence[Entry], message: Message, link: Message, order: int) -> list[Matched]:
+        """What one link of an exception chain (most messages have one) is."""
+        hits = []
+        for entry in entries:
+            patterns = self.catalog.patterns(entry.id)
+            hit = self._confirm_text(entry, link, patterns)
+            if hit is not None:
+                start, facts = hit
+                self._enrich(entry, link, order, patterns, facts)
+                hits.append(Matched(entry, message, link, facts, _line_at(link, start), order))
+        return settle(hits)
+
+    def _confirm_text(self, entry: Entry, message: Message, patterns: Any) -> tuple[int, dict[str, Any]] | None:
+        text = message.text[:MAX_TEXT]
+        if any(self._search(entry, pattern, text) for pattern in patterns.unless):
+            return None
+        if not patterns.pattern:
+            position = min((at for literal in entry.match.literals if (at := text.find(literal)) >= 0), default=-1)
+            if position < 0 or not self._speaks(entry, message, text, position):
+                return None
+            return position, {}
+        best: tuple[int, dict[str, Any]] | None = None
+        for pattern in patterns.pattern:
+            for hit in self._all(entry, pattern, text):
+                if self._speaks(entry, message, text, hit.start()):
+                    facts = convert(hit.groupdict(), entry.captures)
+                    if best is None:
+                        best = (hit.start(), facts)
+                    else:
+                        for name, value in facts.items():
+                            best[1].setdefault(name, value)
+                    break
+        return best
+
+    def _speaks(self, entry: Entry, message: Message, text: str, position: int) -> bool:
+        if entry.match.where == "anywhere":
+            return not _OPEN_QUOTE.search(text[max(0, position - 3) : position]) or text[max(0, position - 3) : position].strip(" '\"`") != ""
+        begin = text.rfind("\n", 0, position) + 1
+        return speaks(text[begin:position])
+
+    def _search(self, entry: Entry, pattern: regex.Pattern[str], text: str) -> Any:
+        try:
+            return pattern.search(text, timeout=PATTERN_SECONDS)
+        except TimeoutError:
+            self.gave_up.add(entry.id)
+            return None
+
+    def _all(self, entry: Entry, pattern: regex.Pattern[str], text: str) -> Iterator[Any]:
+        try:
+            for count, hit in enumerate(pattern.finditer(text, timeout=PATTERN_SECONDS)):
+                if count >= 8:
+                    return
+                yield hit
+        except TimeoutError:
+            self.gave_up.add(entry.id)
+
+    def _enrich(self, entry: Entry, message: Message, order: int, patterns: Any, facts: dict[str, Any]) -> None:
+        """Adds captures from what stands around the message; never changes those of the message itself."""
+        sources: list[tuple[Sequence[Any], str]] = []
+        if patterns.follow:
+            sources.append((patterns.follow, message.text[:MAX_TEXT] + "\n" + self.neighbours.after(order, entry.match.follow_lines)))
+        if patterns.before:
+            sources.append((patterns.before, self.neighbours.before(order, entry.match.before_lines)))
+        if patterns.frames:
+            sources.append((patterns.frames, frames_text(message)))
+        for group, text in sources:
+            for pattern in group:
+                hit = self._search(entry, pattern, text)
+                if hit:
+                    for name, value in convert(hit.groupdict(), entry.captures).items():
+                        facts.setdefault(name, value)
+
+
+def settle(hits: list[Matched]) -> list[Matched]:
+    """Chooses what a message is: notices silence, nets give way, ``over`` decides; testimony stands beside."""
+    witnesses = [hit for hit in hits if hit.entry.role == "witness"]
+    rest = [hit for hit in hits if hit.entry.role != "witness"]
+    beaten = {name for hit in hits for name in hit.entry.match.over}
+    rest = [hit for hit in rest if hit.entry.id not in beaten]
+    witnesses = [hit for hit in witnesses if hit.entry.id not in beaten or not rest]
+    specific = [hit for hit in rest if not hit.entry.match.net]
+    rest = specific or ([] if witnesses else rest)
+    notices = [hit for hit in rest if hit.entry.role == "notice"]
+    if notices:
+        return [min(notices, key=lambda hit: hit.entry.id)]
+    winner = min(rest, key=_rank_of_hit, default=None)
+    return [*([winner] if winner else []), *witnesses]
+
+
+def choose(links: Sequence[list[Matched]]) -> list[Matched]:
+    """Picks the link of an exception chain that counts: what was raised first, unless it is a mere step on the way.
+
+    A peer error raised first makes what was raised while handling it secondary, and the other way round. A general first link
+    (``queue.Empty``, ``KeyError``) gives way to a known cause further on.
+    """
+    witnesses = [hit for link in links for hit in link if hit.entry.role == "witness"]
+    winners = [hit for link in links for hit in link if hit.entry.role != "witness"]
+    first = winners[0] if winners else None
+    if first is not None and first.entry.match.net:
+        first = next((hit for hit in winners if not hit.entry.match.net and hit.entry.role == "initiator"), first)
+    return [*([first] if first else []), *witnesses]
+
+
+def _rank_of_hit(hit: Matched) -> tuple[int, int, str]:
+    longest = max((len(literal) for literal in hit.entry.match.literals if literal in hit.link.text), default=0)
+    return (_ROLE_ORDER[hit.entry.role], -longest, hit.entry.id)
+
+
+def speaks(lead: str) -> bool:
+    """True where an error may begin after this text: nothing, an exception's name, a logger's lead-in; never a quotation."""
+    if not lead.strip():
+        return True
+    if len(lead) > 400 or _OPEN_QUOTE.search(lead) or _HEARSAY.search(lead):
+        return False
+    return bool(_LEAD.match(lead))
+
+
+def frames_text(message: Message) -> str:
+    """The frames as text that ``frames`` patterns see: ``path:line:function`` and the source line, outermost first."""
+    return "\n".join(f"{frame.path}:{frame.line}:{frame.function}\n    {frame.code}" for frame in message.frames)
+
+
+def _searchable(message: Message) -> str:
+    parts = [link.text[:MAX_TEXT] for link in message.caused_by]
+    return "\n".join((*parts, message.text[:MAX_TEXT]))
+
+
+def _line_at(message: Message, position: int) -> LogLine:
+    index = message.head + message.text.count("\n", 0, position)
+    return message.lines[min(index, len(message.lines) - 1)]
+
+
+class _Neighbours:
+    """The messages of each writer in order, for ``before`` and ``follow``."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.messages = messages
+        self.of: dict[Writer, list[int]] = defaultdict(list)
+        self.place: list[tuple[Writer, int]] = []
+        for order, message in enumerate(messages):
+            writer = message.lines[-1].writer
+            self.place.append((writer, len(self.of[writer])))
+            self.of[writer].append(order)
+
+    def after(self, order: int, lines: int) -> str:
+        writer, at = self.place[order]
+        return self._text(self.of[writer][at + 1 : at + 1 + lines], lines)
+
+    def before(self, order: int, lines: int) -> str:
+        writer, at = self.place[order]
+        return self._text(self.of[writer][max(0, at - lines) : at], lines)
+
+    def _text(self, orders: Iterable[int], lines: int) -> str:
+        texts: list[str] = []
+        for order in orders:
+            texts.extend(line.text for line in self.messages[order].lines)
+            if len(texts) >= lines:
+                break
+        return "\n".join(texts[:lines])[:MAX_TEXT]
+
+
+# ---------------------------------------------------------------- facts
+
+_UNITS = {"": 1, "b": 1, "bytes": 1, "byte": 1, "kb": 1 << 10, "kib": 1 << 10, "mb": 1 << 20, "mib": 1 << 20, "gb": 1 << 30, "gib": 1 << 30, "tb": 1 << 40, "tib": 1 << 40}
+_NUMBER = re.compile(r"^\s*([\d.]+)\s*([A-Za-z]*)")
+_SECONDS = {"": 1.0, "s": 1.0, "sec": 1.0, "seconds": 1.0, "second": 1.0, "ms": 0.001, "milliseconds": 0.001, "min": 60.0, "minutes": 60.0, "m": 60.0, "h": 3600.0, "hours": 3600.0}
+
+
+def convert(groups: Mapping[str, str | None], types: Mapping[str, str]) -> dict[str, Any]:
+    """Turns captured text into facts of their declared type; what can't be read as its type stays away."""
+    facts = {}
+    for name, text in groups.items():
+        if text is None:
+            continue
+        value = _as(types.get(name, "str"), text)
+        if value is not None:
+            facts[name] = value
+    return facts
+
+
+def _as(kind: str, text: str) -> Any:
+    if kind == "flag":
+        return True
+    if kind == "int":
+        digits = text.strip().replace(",", "")
+        return int(digits) if re.fullmatch(r"[+-]?\d{1,20}", digits) else None
+    if kind == "float":
+        return float(text) if re.fullmatch(r"\s*[+-]?[\d.]+(?:[eE][+-]?\d+)?\s*", text) else None
+    if kind == "ints":
+        return [int(number) for number in re.findall(r"-?\d+", text)][:512]
+    if kind == "strs":
+        return [part for part in re.split(r"[,\s]+", text.strip().strip("[]")) if part][:512]
+    if kind == "bytes":
+        return _scaled(text, _UNITS, int)
+    if kind == "secs":
+        return _scaled(text, _SECONDS, float)
+    return text.strip()[:2000]
+
+
+def _scaled(text: str, units: Mapping[str, float], number: type) -> Any:
+    found = _NUMBER.match(text.replace(",", ""))
+    if not found or found[1].count(".") > 1 or found[1] == ".":
+        return None
+    unit = found[2].lower()
+    return number(float(found[1]) * units[unit]) if unit in units else None

@@ -1,0 +1,299 @@
+"""Groups clean lines into messages: what one writer said in one go.
+
+Takes ``LogLine``s in reading order, gives ``Message``s in the order of their decisive line. Knows Python tracebacks (chains,
+interleaved ones, lost indentation), C++ messages with continuation lines, ``terminate called``, faulthandler dumps and
+torchrun's failure table. Knows no signatures.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from logsig.model import Frame, LogLine, Message, Writer
+
+MAX_CONTINUATION = 60
+"""Lines that an exception's message may go on for. CUDA and NCCL texts with a C++ backtrace stay below."""
+MAX_BARE_CONTINUATION = 14
+"""The same where lines carry no rank at all, so that other ranks' output may stand in between."""
+
+_TRACEBACK = re.compile(r"^\W*(?:[\w .:/()\[\]-]{0,80}: )?(?:Original )?Traceback \(most recent call last\):?")
+_FRAME = re.compile(r'^\s*File "(?P<path>[^"\n]+)", line (?P<line>\d+)(?:,? in (?P<function>.+))?')
+_EXCEPTION = re.compile(
+    r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit|Warning|Failure|Failed|Timeout|Closed|Stop\w*|NotFound\w*|Fault|Abort\w*|OutOfResources|Empty|Full|Panic\w*)\w*"
+    r"|(?:[A-Za-z_]\w*\.)+[A-Z]\w*|[A-Z]\w*(?=: ))(?::(?:\s|$)|\s*$)"
+)
+_CHAIN = re.compile(
+    r"^(?:During handling of the above exception, another exception occurred:"
+    r"|The above exception was the direct cause of the following exception:)"
+)
+_CARETS = re.compile(r"^\s*[~^\s|]+$")
+_ANNOUNCED = re.compile(
+    r"^-- Process (?P<p>\d+) terminated with the following error"
+    r"|\[Rank (?P<s>\d+) Error Snippet\]"
+    r"|Traceback \(most recent call last\): \(RANK (?P<d>\d+)\)"
+)
+_TABLE_RANK = re.compile(r"^\s*rank\s*: (?P<rank>\d+) \(local_rank: (?P<local>\d+)\)")
+_TABLE_TRACEBACK = re.compile(r"^\s*traceback\s*: (?P<rest>Traceback \(most recent call last\):.*)")
+_TABLE_END = re.compile(r"^(?:-{20,}|={20,}|\s*\[\d+\]:$|Root Cause )")
+_BEGINS = re.compile(
+    r"^(?:terminate called|Fatal Python error|\*\*\* SIG|\*\*\* Aborted at|srun: |slurmstepd|\[rank\d|={20,}|-{20,}|Killed$|Failures:"
+    r"|(?:[Ee]poch|[Ss]tep|[Ii]ter(?:ation)?)\b[^\n]{0,20}\d|\{'(?:loss|eval|train)|Exception in thread|Exception ignored|"
+    r"[\w./-]+:\d+: \w*Warning: |NCCL version |\S+:\d+:\d+ \[\d+\] )"
+)
+_STARTS_ALONE = re.compile(r"^(?:terminate called after|Fatal Python error: |\*\*\* SIG\w+ received)")
+_CPP = ("c10", "c10-plain", "glog")
+_EXCEPTHOOK = "rank"
+_STEP = re.compile(r"\b(?:step|iter(?:ation)?|epoch)s?\b\s*[:=]?\s*\[?\s*\d+", re.I)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A message that may still go on."""
+
+    lines: list[LogLine]
+    kind: str
+    """``frames`` (inside a traceback), ``text`` (after its exception), ``cpp``, ``dump``."""
+    frames: list[Frame] = field(default_factory=list)
+    head: int = 0
+    exception: str | None = None
+    links: list[Message] = field(default_factory=list)
+    pending_link: bool = False
+    rank: int | None = None
+    code_next: bool = False
+    order: int = 0
+    more: int = 0
+    dedent: int = 0
+    exception_layers: tuple[str, ...] = ()
+
+
+def group(lines: Iterable[LogLine]) -> tuple[Message, ...]:
+    """Returns the messages of all writers, ordered by the place of their decisive line."""
+    grouper = _Grouper()
+    for order, line in enumerate(lines):
+        grouper.take(order, line)
+    return grouper.finish()
+
+
+class _Grouper:
+    def __init__(self) -> None:
+        self.done: list[tuple[int, int, Message]] = []
+        self.open: dict[Writer, list[_Open]] = {}
+        self.table_rank: dict[Writer, int] = {}
+        self.announced: dict[Writer, int] = {}
+        self.last: tuple[Writer, _Open] | None = None
+        self.order = 0
+
+    def take(self, order: int, line: LogLine) -> None:
+        self.order = order
+        writer = line.writer
+        if line.gap:
+            self.close_file(line.source.path)
+        text = line.text
+        if self._continues_cpp(line, text):
+            return
+        stack = self.open.get(writer)
+        if stack and self._feed(writer, stack, line, text):
+            return
+        self._begin(writer, line, text)
+
+    # -------------------------------------------------------- continuing
+
+    def _continues_cpp(self, line: LogLine, text: str) -> bool:
+        """C++ loggers print the prefix on the first line only: a bare line right below belongs to that message."""
+        if self.last is None or line.layers or not text.strip():
+            return False
+        writer, message = self.last
+        first = message.lines[0]
+        if first.source.path != line.source.path or message.kind not in ("cpp", "dump") or message.more >= MAX_BARE_CONTINUATION:
+            return False
+        if _TRACEBACK.match(text) or _BEGINS.match(text) or _STEP.search(text):
+            return False
+        message.lines.append(line)
+        message.more += 1
+        return True
+
+    def _feed(self, writer: Writer, stack: list[_Open], line: LogLine, text: str) -> bool:
+        """Gives the line to the open message of the writer that expects it; true when one took it."""
+        current = stack[-1]
+        if current.kind == "frames":
+            return self._feed_frames(stack, line, text)
+        if _CHAIN.match(text.strip()):
+            current.pending_link = True
+            current.more = 0
+            return True
+        if current.pending_link:
+            if not text.strip():
+                return True
+            if _TRACEBACK.match(text):
+                self._link(current, line)
+                return True
+        if current.kind == "text" and not text.strip() and current.exception is not None:
+            current.more += 1
+            if current.more <= MAX_CONTINUATION:
+                current.lines.append(line)
+                return True
+        if self._goes_on(current, line, text):
+            current.lines.append(line)
+            current.more += 1
+            return True
+        self._close(writer, current)
+        return False
+
+    def _link(self, current: _Open, line: LogLine) -> None:
+        """A further traceback of the same chain: what stood open becomes a link of it."""
+        current.links.append(_message(current, ()))
+        current.lines = [*current.lines, line]
+        current.kind, current.frames, current.exception = "frames", [], None
+        current.pending_link, current.more, current.code_next = False, 0, False
+        current.dedent = _indent(line.text)
+
+    def _goes_on(self, current: _Open, line: LogLine, text: str) -> bool:
+        limit = MAX_CONTINUATION if (line.rank is not None or line.local_rank is not None or line.task is not None) else MAX_BARE_CONTINUATION
+        if current.kind == "line":
+            return False
+        if current.more >= limit or line.gap:
+            return False
+        if current.kind == "dump":
+            return line.layers == current.exception_layers and not _TRACEBACK.match(text) and not _BEGINS.match(text)
+        nested = "Original Traceback (most recent call last)" in text or (current.exception is not None and "Caught " in current.lines[current.head].text)
+        if _TRACEBACK.match(text) and not nested:
+            return False
+        if current.kind == "cpp":
+            return line.layers == current.exception_layers and not any(name in _CPP for name in line.layers) and not _STEP.search(text)
+        if line.layers != current.exception_layers:
+            return False
+        if nested:
+            return True
+        return not _BEGINS.match(text) and not (limit == MAX_BARE_CONTINUATION and _STEP.search(text))
+
+    def _feed_frames(self, stack: list[_Open], line: LogLine, text: str) -> bool:
+        """Inside tracebacks: several may be open where ranks without prefixes interleave line by line."""
+        stripped = text.strip()
+        inside = [item for item in stack if item.kind == "frames"]
+        if _TRACEBACK.match(text) and not (stripped.startswith("Original")):
+            return False
+        frame = _FRAME.match(text)
+        if frame:
+            target = min(inside, key=lambda item: len(item.frames))
+            target.frames.append(Frame(frame["path"], int(frame["line"]), (frame["function"] or "").strip()))
+            target.code_next = True
+            target.lines.append(line)
+            return True
+        target = next((item for item in inside if item.code_next), inside[0])
+        if not stripped or _CARETS.match(text):
+            target.lines.append(line)
+            return True
+        indented = _indent(text) > target.dedent
+        looks = _EXCEPTION.match(stripped)
+        if target.code_next and (indented or not looks):
+            target.code_next = False
+            last = target.frames[-1]
+            target.frames[-1] = Frame(last.path, last.line, last.function, stripped)
+            target.lines.append(line)
+            return True
+        if indented and (not looks or target.frames and _indent(text) > target.dedent + 2):
+            target.lines.append(line)
+            return True
+        if looks or not indented:
+            ready = next((item for item in inside if item.frames and not item.code_next), target)
+            return self._raise(ready, line, stripped, looks)
+        return False
+
+    def _raise(self, target: _Open, line: LogLine, stripped: str, looks: re.Match[str] | None) -> bool:
+        """The exception line ends the frames."""
+        target.kind = "text"
+        target.head = len(target.lines)
+        target.lines.append(line)
+        target.exception = looks["type"] if looks else stripped.split(":", 1)[0].split("(", 1)[0][:80]
+        target.order, target.more = self.order, 0
+        target.exception_layers = line.layers
+        return True
+
+    # -------------------------------------------------------- beginning
+
+    def _begin(self, writer: Writer, line: LogLine, text: str) -> None:
+        table = _TABLE_RANK.match(text)
+        if table:
+            self.table_rank[writer] = int(table["rank"])
+        found = _ANNOUNCED.search(text)
+        if found:
+            self.announced[writer] = int(next(value for value in found.groups() if value is not None))
+        within = _TABLE_TRACEBACK.match(text)
+        if within or _TRACEBACK.match(text):
+            message = _Open([line], "frames", order=self.order, dedent=_indent(text) if not within else 2)
+            message.rank = self.table_rank.get(writer) if within else self.announced.pop(writer, None)
+            self._push(writer, message, keep_frames=True)
+            return
+        if _STARTS_ALONE.match(text.strip()):
+            self._push(writer, _Open([line], "dump", order=self.order, exception_layers=line.layers))
+            return
+        if any(name in _CPP for name in line.layers):
+            message = _Open([line], "cpp", order=self.order, exception_layers=line.layers)
+            self._push(writer, message)
+            return
+        bare = _EXCEPTION.match(text) if text[:1].isalpha() else None
+        if bare and ("Error" in bare["type"] or "Exception" in bare["type"]):
+            message = _Open([line], "text", order=self.order, exception=bare["type"], exception_layers=line.layers)
+            self._push(writer, message)
+            return
+        if text.strip():
+            self.last = None
+            self.done.append((self.order, len(self.done), Message((line,), text)))
+
+    def _push(self, writer: Writer, message: _Open, keep_frames: bool = False) -> None:
+        stack = self.open.setdefault(writer, [])
+        for item in list(stack):
+            if not (keep_frames and item.kind == "frames" and writer.rank is None):
+                self._close(writer, item)
+        self.open.setdefault(writer, []).append(message)
+        self.last = (writer, message)
+
+    # -------------------------------------------------------- ending
+
+    def _close(self, writer: Writer, item: _Open) -> None:
+        stack = self.open.get(writer, [])
+        if item in stack:
+            stack.remove(item)
+        self.done.append((item.order, len(self.done), _message(item, tuple(item.links))))
+        if self.last and self.last[1] is item:
+            self.last = None
+
+    def close_file(self, path: str) -> None:
+        for writer, stack in self.open.items():
+            for item in list(stack):
+                if item.lines[0].source.path == path:
+                    self._close(writer, item)
+
+    def finish(self) -> tuple[Message, ...]:
+        for writer in list(self.open):
+            for item in list(self.open[writer]):
+                self._close(writer, item)
+        self.done.sort(key=lambda entry: entry[:2])
+        return tuple(message for _, _, message in self.done)
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip(" \t"))
+
+
+def _message(item: _Open, links: tuple[Message, ...]) -> Message:
+    lines = item.lines
+    if item.kind == "frames":  # the log ends, or goes elsewhere, before the exception's own line
+        text = lines[0].text.strip()
+        return Message(tuple(lines), text, tuple(item.frames), None, links, item.rank, None, _by_hook(lines[0]), 0)
+    text = "\n".join(line.text.strip("\n") for line in lines[item.head :]).strip()
+    fatal = item.kind == "dump" or _by_hook(lines[item.head])
+    return Message(tuple(lines), text, tuple(item.frames), item.exception, links, item.rank, None, fatal, item.head)
+
+
+def _by_hook(line: LogLine) -> bool:
+    """True for a line whose only own mark is torch's excepthook prefix ``[rank3]: `` (2.4 and newer)."""
+    return bool(line.layers) and line.layers[-1] == _EXCEPTHOOK and line.stamp is None and line.level is None
+
+
+def chain(message: Message) -> Iterator[Message]:
+    """The links of an exception chain, first raised first, the message itself last."""
+    yield from message.caused_by
+    yield message

@@ -1,0 +1,99 @@
+"""Writes a finished report where it was asked for. Knows files, mounts and step summaries; knows no format.
+
+A regular file is replaced in one step, so that a reader never sees half a report. What can't be replaced (a mounted
+termination log, a device, a pipe, a file with several names) is written in place. GitHub's step summary is appended to.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Mapping
+
+from logsig.errors import OutputError
+
+SUMMARY_LIMIT = 1024 * 1024
+"""GitHub drops a step's summary whole beyond this many bytes."""
+
+
+def write_stdout(text: str) -> None:
+    """Prints a report as it is; characters that stdout's encoding lacks are shown as escapes."""
+    stream = sys.stdout
+    if stream is None:
+        raise OutputError("stdout is closed; -o FILE writes the report elsewhere")
+    encoding = stream.encoding or "utf-8"
+    stream.flush()
+    if hasattr(stream, "buffer"):
+        stream.buffer.write(text.encode(encoding, "backslashreplace"))
+        stream.buffer.flush()
+    else:
+        stream.write(text)
+
+
+def write_file(path: str, text: str, env: Mapping[str, str] = os.environ) -> None:
+    """Writes a report to a file as UTF-8; a fault is an ``OutputError`` that names the file."""
+    data = text.encode("utf-8", "backslashreplace")
+    try:
+        if _is_summary(path, env):
+            _append(path, data)
+        elif not _can_replace(path) or not _replace(os.path.realpath(path), data):
+            _write_in_place(path, data)
+    except OSError as error:
+        raise OutputError(f"{path}: the report wasn't written: {error.strerror or error}") from error
+
+
+def _is_summary(path: str, env: Mapping[str, str]) -> bool:
+    summary = env.get("GITHUB_STEP_SUMMARY")
+    return bool(summary) and os.path.realpath(path) == os.path.realpath(summary or "")
+
+
+def _append(path: str, data: bytes) -> None:
+    there = os.path.getsize(path) if os.path.exists(path) else 0
+    if there + len(data) > SUMMARY_LIMIT:
+        raise OutputError(f"{path}: the report wasn't added: the step summary would pass GitHub's limit of 1 MiB")
+    with open(path, "ab") as file:
+        file.write(data)
+
+
+def _can_replace(path: str) -> bool:
+    """Tells a path that is free, or a regular file with one name."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return True
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+
+
+def _replace(path: str, data: bytes) -> bool:
+    """Writes beside the file and renames; False where the place allows neither (a mount, a locked folder)."""
+    beside = f"{path}.{os.getpid()}.part"
+    try:
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except PermissionError:
+        return False
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        if os.path.exists(path):
+            os.chmod(beside, stat.S_IMODE(os.stat(path).st_mode))
+        return _rename(beside, path)
+    finally:
+        if os.path.lexists(beside):
+            os.unlink(beside)
+
+
+def _rename(beside: str, path: str) -> bool:
+    try:
+        os.replace(beside, path)
+    except OSError as error:
+        if error.errno in (errno.EBUSY, errno.EXDEV, errno.EPERM, errno.EACCES):
+            return False
+        raise
+    return True
+
+
+def _write_in_place(path: str, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)

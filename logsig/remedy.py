@@ -1,0 +1,167 @@
+"""Fills a signature's text with the facts of this log: summary, remedies, confirmation.
+
+Facts are data, never templates: the text is rendered in Jinja2's sandbox, and a step whose fact is unknown is left out. A remedy whose
+condition doesn't hold isn't given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from logsig.catalog import Catalog, RemedyText
+from logsig.errors import TemplateError
+from logsig.model import Remedy
+
+MAX_VALUE = 400
+"""Characters of a fact inside a sentence; longer ones are cut."""
+
+
+class _Missing(Exception):
+    """A step speaks of a fact that this log doesn't tell."""
+
+
+@lru_cache(maxsize=1)
+def environment() -> Any:
+    """The sandbox in which all signature text is rendered; shared, holds no facts."""
+    from jinja2 import Undefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class Unknown(Undefined):
+        """An unknown fact: false in a condition, and the end of a step that would print it."""
+
+        def __str__(self) -> str:
+            raise _Missing
+
+        def __iter__(self) -> Any:
+            return iter(())
+
+        def __len__(self) -> int:
+            return 0
+
+        def __bool__(self) -> bool:
+            return False
+
+        def _never(self, *_: Any) -> bool:
+            return False
+
+        __lt__ = __le__ = __gt__ = __ge__ = __contains__ = _never  # type: ignore[assignment]
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return self
+
+        def __getitem__(self, _: Any) -> Any:
+            return self
+
+        def __call__(self, *_: Any, **__: Any) -> Any:
+            return self
+
+        def __rmul__(self, _: Any) -> Any:
+            raise _Missing
+
+        __mul__ = __add__ = __radd__ = __sub__ = __rsub__ = __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __int__ = __float__ = __mod__ = __rmod__ = __rmul__  # type: ignore[assignment]
+
+    made = ImmutableSandboxedEnvironment(undefined=Unknown, autoescape=False, trim_blocks=True, lstrip_blocks=True, finalize=_shown)
+    made.filters.update(gib=_gib, ranks=_ranks, ms=_ms)
+    return made
+
+
+def _shown(value: Any) -> Any:
+    if value is None:
+        raise _Missing
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, (list, tuple)):
+        return ", ".join(str(part) for part in value[:24]) + (f" and {len(value) - 24} more" if len(value) > 24 else "")
+    if isinstance(value, float):
+        return f"{value:g}"
+    text = str(value) if type(value).__name__ != "Unknown" else value
+    return text[:MAX_VALUE] + "…" if isinstance(text, str) and len(text) > 20 * MAX_VALUE else text
+
+
+def _gib(value: Any) -> str:
+    """Bytes for a person: ``3.91 GiB``, ``20 MiB``."""
+    number = float(value)
+    for unit in ("B", "KiB", "MiB"):
+        if abs(number) < 1024:
+            return f"{number:.4g} {unit}"
+        number /= 1024
+    return f"{number:.2f} GiB"
+
+
+def _ms(value: Any) -> str:
+    """Milliseconds for a person: ``600 s``, ``30 min``."""
+    number = float(value) / 1000
+    return f"{number / 60:g} min" if number >= 120 and number % 60 == 0 else f"{number:g} s"
+
+
+def _ranks(value: Sequence[int]) -> str:
+    from logsig.first import list_ranks
+
+    return list_ranks(list(value)) if value else ""
+
+
+def fill(text: str, facts: Mapping[str, Any]) -> str | None:
+    """Renders one text; none where it speaks of an unknown fact."""
+    if "{" not in text:
+        return text.strip()
+    try:
+        return re.sub(r"[ \t]{2,}(?=\S)", " ", _compiled(text).render(**facts)).strip() if "\n" not in text else str(_compiled(text).render(**facts)).strip()
+    except _Missing:
+        return None
+    except Exception as error:  # a template of a pack may fail in any way; the report must not
+        if isinstance(error, TemplateError):
+            raise
+        return None
+
+
+@lru_cache(maxsize=2048)
+def _compiled(text: str) -> Any:
+    return environment().from_string(text)
+
+
+@lru_cache(maxsize=2048)
+def _condition(text: str) -> Any:
+    return environment().compile_expression(text, undefined_to_none=False)
+
+
+def holds(condition: str | None, facts: Mapping[str, Any]) -> bool:
+    """True where the condition is absent or true of the facts; unknown facts count as false."""
+    if condition is None:
+        return True
+    try:
+        return bool(_condition(condition)(**facts))
+    except Exception:  # an unknown fact inside arithmetic or a comparison: the condition isn't shown to hold
+        return False
+
+
+def remedies(catalog: Catalog, signature: str, facts: Mapping[str, Any]) -> tuple[Remedy, ...]:
+    """Gives the remedies whose condition holds, best first, filled."""
+    found = (_filled(text, facts) for text in catalog.page(signature).remedies if holds(text.when, facts))
+    return tuple(remedy for remedy in found if remedy is not None)
+
+
+def _filled(text: RemedyText, facts: Mapping[str, Any]) -> Remedy | None:
+    title = fill(text.title, facts)
+    steps = tuple(step for raw in text.steps if (step := fill(raw, facts)))
+    if title is None or not steps:
+        return None
+    cost = fill(text.cost, facts) if text.cost else None
+    if cost and text.source and text.source not in cost:
+        cost = f"{cost} (source: {text.source})"
+    code = fill(text.code, facts) if text.code else None
+    return Remedy(title, steps, code, cost, fill(text.verify, facts) if text.verify else None, text.when)
+
+
+def summary(catalog: Catalog, signature: str, facts: Mapping[str, Any]) -> str:
+    """Gives the one sentence of a signature, filled; the title where it can't be."""
+    return fill(catalog.page(signature).summary, facts) or catalog.get(signature).title
+
+
+def confirmations(catalog: Catalog, signature: str, facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Gives the cheapest ways to confirm, filled."""
+    return tuple(step for raw in catalog.page(signature).confirm if (step := fill(raw, facts)))

@@ -1,0 +1,133 @@
+"""Words and rows of the answer that describe each rank: its state, the picture's marks, what to record next time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from logsig.catalog import Catalog
+from logsig.first import Verdict
+from logsig.model import JobLog, LogLine, Mark, Outcome, RankState, Source, Timeline
+from logsig.stories import Stories, Story
+from logsig.witness import NAMES
+
+MAX_SILENT_ROWS = 256
+
+
+def rows(stories: Stories, verdict: Verdict, catalog: Catalog, world_size: int | None) -> tuple[RankState, ...]:
+    """Returns a row per rank, the ranks never heard included where the world size implies them."""
+    found = [_row(story, verdict, catalog, stories) for _, story in sorted(stories.ranks.items())]
+    if world_size and len(stories.ranks) > 1 and world_size - len(stories.ranks) <= MAX_SILENT_ROWS:
+        found += [
+            RankState(rank, None, None, None, None, None, "first" if rank == verdict.rank else "silent", "no line of this rank was seen")
+            for rank in range(world_size)
+            if rank not in stories.ranks
+        ]
+    return tuple(sorted(found, key=lambda row: row.rank))
+
+
+def _row(story: Story, verdict: Verdict, catalog: Catalog, stories: Stories) -> RankState:
+    log = story.log
+    state, what = _state(story, verdict, catalog, stories)
+    ending = story.ending
+    last = log.last_line
+    code = ending.code if ending and ending.code is not None else (-ending.signal if ending and ending.signal is not None else None)
+    return RankState(
+        story.rank, log.local_rank, log.node, _seen(last), last.source if last else None, log.last_step, state, what, code,
+        NAMES.get(ending.signal or 0) if ending and ending.signal is not None else None,
+    )  # fmt: skip
+
+
+def _seen(line: LogLine | None) -> str | None:
+    if line is None:
+        return None
+    return line.stamp.text if line.stamp else f"{Source(line.source.path, line.source.line).path.rsplit('/', 1)[-1]}:{line.source.line}"
+
+
+def _state(story: Story, verdict: Verdict, catalog: Catalog, stories: Stories) -> tuple[str, str]:
+    ending = story.ending
+    signal = NAMES.get(ending.signal or 0, "a signal") if ending and ending.signal is not None else None
+    if story.own:
+        what = catalog.get(story.own[0].signature).title
+        if catalog.get(story.own[0].signature).match.net and "exception" in story.own[0].facts:
+            what = str(story.own[0].facts["exception"]).rsplit(".", 1)[-1]
+    elif story.derived:
+        what = f"ended by {signal}"
+    elif story.rank == verdict.rank and verdict.finding == "early-exit":
+        what = "left while others waited"
+    elif story.failed_code is not None:
+        what = f"exit code {story.failed_code.code}, no error printed"
+    elif story.peer:
+        what = catalog.get(story.peer[0].signature).title
+    elif story.stopped:
+        what = f"ended by the launcher ({signal})" if signal else "ended by the launcher"
+    elif story.log.finished:
+        what = "finished"
+    elif verdict.root is not None:
+        what = "no error"
+    else:
+        what = "running when the log ends"
+    if story.rank == verdict.rank:
+        return "first", what
+    if story.own:
+        return "failed", what
+    if story.derived:
+        return "killed", what
+    if story.peer:
+        waited = any("timeout" in event.signature for event in story.peer)
+        return ("waiting" if waited else "collateral"), what
+    if story.stopped:
+        return "stopped", what
+    if story.failed_code:
+        return "exited", what
+    if story.log.finished:
+        return "finished", what
+    return ("silent" if verdict.root is not None else "running"), what
+
+
+def next_time(stories: Stories, verdict: Verdict, job: JobLog, outcome: Outcome) -> tuple[str, ...]:
+    """Returns the settings that would have told more, only those that this log lacked."""
+    found: list[str] = []
+    signatures = {event.signature for event in stories.events()}
+    nccl = any(name.startswith(("nccl-", "ib-")) or name == "collective-mismatch" for name in signatures)
+    hang = any("timeout" in name for name in signatures)
+    exits = stories.attempt.exits
+    undecided = verdict.rank is None and verdict.scope in ("unknown", "several-ranks")
+    if hang and nccl and undecided:
+        found.append("TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1: the flight recorder names the rank that never entered the collective")
+    if hang and undecided and job.facts.get("flags", {}).get("detail") != "DETAIL":
+        found.append("TORCH_DISTRIBUTED_DEBUG=DETAIL for one short run: mismatched collectives are named with both ranks")
+    if undecided and not exits:
+        found.append("keep the launcher's own output (torchrun's table, srun's lines) in the log: exit codes tell who died by itself")
+    unlabelled = sum(1 for line in job.lines if line.rank is None and line.local_rank is None and line.task is None)
+    if undecided and unlabelled * 2 > len(job.lines) and len(job.lines) > 4:
+        found.append("torchrun --tee 3 --log-dir logs (or srun --label): every line then carries its rank")
+    if outcome == "unrecognised" or any(item.error_file is None and item.witness == "elastic-child-failed" and (item.code or 0) > 0 for item in exits) and undecided:
+        found.append("decorate main() with torch.distributed.elastic.multiprocessing.errors.record: the exact time and traceback of each rank then stand in its error file")
+    return tuple(found[:4])
+
+
+def clock_text(seconds: float) -> str:
+    """A time of day for a sentence."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M:%S")
+
+
+def timeline(stories: Stories, verdict: Verdict, states: tuple[RankState, ...]) -> Timeline | None:
+    """Returns what the picture draws: in seconds where every failure carries a time, else in reading order."""
+    marks: list[Mark] = []
+    events = [event for event in stories.events() if event.rank is not None]
+    timed = bool(events) and all(event.time is not None for event in events)
+    attempt = stories.attempt.number
+    for story in stories.ranks.values():
+        rank, log = story.rank, story.log
+        if log.last_step_line is not None and not timed:
+            marks.append(Mark(rank, "step", float(log.last_step_order), None, f"step {log.last_step}", log.last_step_line.source, attempt))
+        for event in (*story.own[:1], *((story.derived,) if story.derived else ()), *story.peer[:1]):
+            at = float(event.time or 0.0) if timed else float(event.order)
+            mark = "first" if rank == verdict.rank and event not in story.peer else ("failed" if event in story.own else ("killed" if event is story.derived else "collateral"))
+            elapsed = event.facts.get("elapsed_ms")
+            if elapsed and timed:
+                marks.append(Mark(rank, "wait", at - elapsed / 1000, at, "waited", event.line.source, attempt))
+            marks.append(Mark(rank, mark, at, None, event.signature, event.line.source, attempt))
+        if rank == verdict.rank and not story.own and not story.derived and log.last_line is not None and not timed:
+            marks.append(Mark(rank, "first", float(max(log.last_step_order, 0)), None, "last sign of life", log.last_line.source, attempt))
+    return Timeline("seconds" if timed else "order", tuple(sorted(marks, key=lambda mark: (mark.rank, mark.start, mark.kind)))) if marks else None

@@ -1,0 +1,297 @@
+"""Tells each rank's story in one attempt: what it failed of by itself, what only reached it, how it ended.
+
+Takes an ``Attempt``, gives ``Stories``. Folds what one rank printed several times, sets aside what it recovered from, and explains exits by
+the launcher's own signals. Rules: first-rank-rules 1 to 5 and 10; messages.md section 9.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from logsig.catalog import Catalog
+from logsig.model import Attempt, Event, Exit, RankLog
+from logsig.witness import NAMES
+
+FINDINGS = {
+    9: "exit-sigkill", 11: "exit-sigsegv", 7: "exit-sigbus", 6: "exit-sigabrt", 8: "exit-sigfpe", 4: "exit-sigill", 15: "exit-sigterm", 1: "exit-sighup", 2: "exit-sigint",
+}  # fmt: skip
+FATAL_SIGNALS = (4, 6, 7, 8, 9, 11)
+_AGENT = re.compile(r"torch/distributed/(?:elastic/(?:agent|rendezvous|multiprocessing)|launcher|run\.py)|/bin/(?:torchrun|accelerate|deepspeed)$|accelerate/commands|deepspeed/launcher")
+_DIGITS = re.compile(r"\d+|0x[0-9a-f]+")
+
+
+@dataclass(slots=True)
+class Story:
+    """One rank of one attempt."""
+
+    rank: int
+    log: RankLog
+    own: list[Event] = field(default_factory=list)
+    """Its own failures, first one first."""
+    peer: list[Event] = field(default_factory=list)
+    """What reached it from others."""
+    secondary: list[Event] = field(default_factory=list)
+    """Own failures that followed from what came before on the same rank."""
+    ending: Exit | None = None
+    stopped: bool = False
+    """Ended by the launcher's own signal."""
+    derived: Event | None = None
+    """A fatal signal that nothing else on this rank explains."""
+    failed_code: Exit | None = None
+    """A positive exit code that nothing else on this rank explains."""
+
+
+@dataclass(slots=True)
+class Stories:
+    """The attempt, rank by rank, and what belongs to no rank."""
+
+    attempt: Attempt
+    ranks: dict[int, Story]
+    nobody: list[Event] = field(default_factory=list)
+    """Initiators that accuse no rank, or whose rank isn't known."""
+    loose_peer: list[Event] = field(default_factory=list)
+    """Collateral and either events of unknown rank."""
+    recovered: list[Event] = field(default_factory=list)
+    """Failures after which their rank went on."""
+    witnesses: list[Event] = field(default_factory=list)
+    notices: list[Event] = field(default_factory=list)
+    failed_exits: list[Exit] = field(default_factory=list)
+
+    def events(self) -> list[Event]:
+        """All events that count, in reading order."""
+        found = [event for story in self.ranks.values() for event in (*story.own, *story.peer)]
+        found += [story.derived for story in self.ranks.values() if story.derived]
+        return sorted([*found, *self.nobody, *self.loose_peer], key=lambda event: (event.order, event.signature))
+
+
+def tell(attempt: Attempt, catalog: Catalog) -> Stories:
+    """Returns the stories of all ranks the attempt's lines or witnesses name."""
+    return _Teller(attempt, catalog).tell()
+
+
+def kind(event: Event) -> str:
+    """Gives what makes two failures the same: signature, exception type, message without numbers."""
+    facts = event.facts
+    message = _DIGITS.sub("#", str(facts.get("message", "")))[:60] if event.signature == "python-exception" else ""
+    return f"{event.signature}|{str(facts.get('exception', '')).rsplit('.', 1)[-1] if event.signature == 'python-exception' else ''}|{message.split(chr(39))[0]}"
+
+
+def is_agents(event: Event) -> bool:
+    """True for a traceback of the launcher's own process."""
+    return bool(event.frames) and any(_AGENT.search(frame.path) for frame in event.frames[-12:]) and not any("/train" in frame.path for frame in event.frames[-2:])
+
+
+class _Teller:
+    def __init__(self, attempt: Attempt, catalog: Catalog) -> None:
+        self.attempt = attempt
+        self.catalog = catalog
+        self.stories = Stories(attempt, {rank: Story(rank, log) for rank, log in attempt.ranks.items()})
+        self.stopped_pids, self.escalated_pids = self._signalled()
+        self.signature_of_exit = {finding: self._for_finding(finding) for finding in FINDINGS.values()}
+        self.own_by_exit = {name for names in catalog.derived.values() for name in names} - {"rank-exited-early", "job-silent-hang", "worker-exit"}
+
+    def _for_finding(self, finding: str) -> str | None:
+        names = self.catalog.derived.get(finding, ())
+        return min(names, key=lambda name: (self.catalog.get(name).match.net, name), default=None)
+
+    def _signalled(self) -> tuple[set[int], set[int]]:
+        stopped, escalated = set(), set()
+        for event in self.attempt.events:
+            pid = event.facts.get("pid")
+            if pid is not None and event.signature == "elastic-sigterm":
+                stopped.add(int(pid))
+            elif pid is not None and event.signature == "elastic-escalated-sigkill":
+                escalated.add(int(pid))
+        return stopped, escalated
+
+    def tell(self) -> Stories:
+        self._endings()
+        spare: list[Event] = []
+        for event in self._named(self._unfolded()):
+            self._place(event, spare)
+        self._attribute_loose()
+        for story in self.stories.ranks.values():
+            self._settle(story)
+        if spare and not self._has_failure() and self.stories.failed_exits:
+            for event in spare:
+                self._put(event)
+            for story in self.stories.ranks.values():
+                self._settle(story)
+        else:
+            self.stories.recovered.extend(spare)
+        self._derive()
+        return self.stories
+
+    # ------------------------------------------------------------ events
+
+    def _unfolded(self) -> list[Event]:
+        """The events, each failure of each rank once: a copy without rank of one with rank is dropped."""
+        ranked = {(event.signature, _DIGITS.sub("#", event.text[:200])) for event in self.attempt.events if event.rank is not None}
+        kept: list[Event] = []
+        for event in self.attempt.events:
+            if event.rank is None and event.role in ("initiator", "either", "collateral") and (event.signature, _DIGITS.sub("#", event.text[:200])) in ranked:
+                continue
+            kept.append(event)
+        return kept
+
+    def _named(self, events: Iterable[Event]) -> Iterable[Event]:
+        for event in events:
+            if event.role == "witness":
+                self.stories.witnesses.append(event)
+            elif event.role == "notice":
+                self.stories.notices.append(event)
+            else:
+                yield event
+
+    def _place(self, event: Event, spare: list[Event]) -> None:
+        if self._is_recovered(event):
+            spare.append(event)
+        else:
+            self._put(event)
+
+    def _put(self, event: Event) -> None:
+        entry = self.catalog.get(event.signature)
+        own = entry.points_at == "speaker" and (event.role == "initiator" or event.signature in self.own_by_exit)
+        if entry.points_at == "nobody" or (event.role == "initiator" and is_agents(event) and event.signature == "python-exception"):
+            self.stories.nobody.append(event)
+        elif event.rank is None:
+            (self.stories.nobody if event.role == "initiator" or own else self.stories.loose_peer).append(event)
+        else:
+            story = self._story(event.rank)
+            (story.own if own else story.peer).append(event)
+
+    def _story(self, rank: int) -> Story:
+        if rank not in self.stories.ranks:
+            self.stories.ranks[rank] = Story(rank, RankLog(rank))
+        return self.stories.ranks[rank]
+
+    def _is_recovered(self, event: Event) -> bool:
+        """The writer went on: later steps or a good end of the rank (of any rank where it is unknown)."""
+        if event.fatal or self.catalog.get(event.signature).severity == "notice":
+            return False
+        end = event.order + len(event.lines)
+        if event.rank is None:
+            return self.attempt.last_progress_order > end
+        log = self.attempt.ranks.get(event.rank)
+        if log is None:
+            return False
+        ending = self.stories.ranks[event.rank].ending if event.rank in self.stories.ranks else None
+        if ending is not None and ((ending.code or 0) > 0 or ending.signal in FATAL_SIGNALS) and log.last_step_order <= end + 40:
+            return False
+        return log.last_step_order > end
+
+    # ------------------------------------------------------------ exits
+
+    def _endings(self) -> None:
+        for story in self.stories.ranks.values():
+            exits = sorted(story.log.exits, key=lambda item: (item.witness != "elastic-child-failed", item.line.source.line))
+            bad = [item for item in exits if item.signal is not None or item.code]
+            story.ending = bad[0] if bad else (exits[0] if exits else None)
+            if story.ending is not None and (story.ending.signal is not None or story.ending.code):
+                self.stories.failed_exits.append(story.ending)
+        known = {id(item) for story in self.stories.ranks.values() for item in story.log.exits}
+        self.stories.failed_exits.extend(item for item in self.attempt.exits if id(item) not in known and (item.signal is not None or item.code))
+        for story in self.stories.ranks.values():
+            story.stopped = self._is_stopped(story)
+
+    def _is_stopped(self, story: Story) -> bool:
+        ending = story.ending
+        pid = ending.pid if ending and ending.pid is not None else story.log.pid
+        if ending is None:
+            return pid is not None and pid in self.stopped_pids
+        if ending.signal == 15:
+            return True
+        return ending.signal == 9 and (pid in self.stopped_pids or pid in self.escalated_pids or self._after_cancel(ending))
+
+    def _after_cancel(self, ending: Exit) -> bool:
+        """srun's ``Killed`` after ``Terminating StepId`` is the step's end, not a cause."""
+        if ending.witness == "elastic-child-failed":
+            return False
+        others = [item for item in self.attempt.exits if item is not ending and (item.code or item.signal in FATAL_SIGNALS)]
+        cancelled = [event.order for event in self.attempt.events if event.signature in ("slurm-cancelled", "step-terminated", "slurm-step-terminated")]
+        return bool(cancelled) and min(cancelled) < ending.order and bool(others)
+
+    def _has_failure(self) -> bool:
+        return bool(self.stories.nobody) or any(story.own or story.peer for story in self.stories.ranks.values())
+
+    # ------------------------------------------------------------ unlabelled tracebacks
+
+    def _attribute_loose(self) -> None:
+        """A traceback without a prefix belongs to the only worker whose exit can fit it (rule 10)."""
+        loose = [event for event in self.stories.nobody if event.rank is None and event.frames and not is_agents(event) and self.catalog.get(event.signature).points_at == "speaker"]
+        if not loose or len({kind(event) for event in loose}) != 1 or len(loose) > 1:
+            return
+        fits = [story for story in self.stories.ranks.values() if story.ending and (story.ending.code or 0) > 0 and not story.own and not story.peer]
+        if len(fits) > 1:
+            fits = [story for story in fits if story.ending and story.ending.witness == "worker-exit"] if self.stories.loose_peer == [] else []
+        if len(fits) == 1:
+            event = loose[0]
+            self.stories.nobody.remove(event)
+            fits[0].own.append(replace(event, rank=fits[0].rank))
+
+    # ------------------------------------------------------------ one rank
+
+    def _settle(self, story: Story) -> None:
+        """First own failure first; what follows on the same rank from an earlier one is secondary."""
+        story.own.sort(key=lambda event: event.order)
+        story.peer.sort(key=lambda event: event.order)
+        if story.own and story.peer:
+            first_peer = next((event for event in story.peer if event.fatal or event.frames), story.peer[0])
+            late = [event for event in story.own if event.order > first_peer.order and self._follows_peer(event, first_peer)]
+            if late and len(late) == len(story.own):
+                story.secondary.extend(late)
+                story.own = []
+        if len(story.own) > 1:
+            first = self._first_own(story.own)
+            story.secondary.extend(event for event in story.own if event is not first)
+            story.own = [first]
+
+    def _follows_peer(self, event: Event, peer: Event) -> bool:
+        """A general exception, or an abort at teardown, after the rank lost its peer is a consequence; a known cause isn't."""
+        entry = self.catalog.get(event.signature)
+        return entry.match.net or event.signature in self.own_by_exit or entry.family == "python" or (event.order - peer.order) <= len(peer.lines) + 2 and entry.family in ("checkpoint", "data")
+
+    def _first_own(self, own: Sequence[Event]) -> Event:
+        """The first raised; a known signature beats a general one where both tell of one moment (within one rank)."""
+        explained = {signature for event in own for signature, _ in self.catalog.get(event.signature).explains}
+        roots = [event for event in own if event.signature not in explained] or list(own)
+        specific = [event for event in roots if not self.catalog.get(event.signature).match.net]
+        first = roots[0]
+        if specific and self.catalog.get(first.signature).match.net and not first.fatal and specific[0].order - first.order < 200:
+            return specific[0]
+        return first
+
+    # ------------------------------------------------------------ derived
+
+    def _derive(self) -> None:
+        """Gives fatal signals and exit codes that nothing else on their rank explains."""
+        for story in self.stories.ranks.values():
+            ending = story.ending
+            if ending is None or story.stopped or story.own:
+                continue
+            if ending.signal in FATAL_SIGNALS:
+                teardown = ending.signal == 6 and (story.peer or story.secondary)
+                if not teardown:
+                    story.derived = self._exit_event(story, ending, FINDINGS[ending.signal])
+            elif ending.code and not story.peer:
+                story.failed_code = ending
+
+    def _exit_event(self, story: Story, ending: Exit, finding: str) -> Event | None:
+        name = self.signature_of_exit.get(finding)
+        if name is None:
+            return None
+        facts = {"signal": NAMES.get(ending.signal or 0, str(ending.signal)), "exitcode": -(ending.signal or 0)}
+        if ending.pid is not None:
+            facts["pid"] = ending.pid
+        return Event(
+            name, self.catalog.get(name).role, ending.line, ending.line.text, facts, story.rank, ending.node or story.log.node, self.attempt.number,
+            ending.time, ending.order,
+        )  # fmt: skip
+
+
+def peers_of(stories: Mapping[int, Story]) -> set[int]:
+    """Ranks that show only what reached them from others."""
+    return {rank for rank, story in stories.items() if story.peer and not story.own and not story.derived}
