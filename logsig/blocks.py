@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from logsig.inputs import Damaged, Stream
+from logsig.inputs import DamagedError, Stream
 
 BLOCK = 1 << 21
 
@@ -50,7 +50,7 @@ class StreamSource:
                 done += len(piece)
                 if self._left is not None:
                     self._left -= len(piece)
-        except (OSError, EOFError, Damaged) as error:
+        except (OSError, EOFError, DamagedError) as error:
             self.fault = error
         return done
 

@@ -45,10 +45,17 @@ def diagnose(job: JobLog, catalog: Catalog) -> Diagnosis:
 def _judge(job: JobLog, number: int, catalog: Catalog) -> Judged:
     attempt = job.attempts[number]
     stories = tell(attempt, catalog)
-    verdict = decide(stories, catalog, job.facts.get("world_size"))
+    verdict = decide(stories, catalog, _world_size(job))
     if verdict.root is None and verdict.finding is not None:
         verdict = replace(verdict, root=_stand_in(verdict, stories, catalog))
     return Judged(stories, verdict, _attempt_outcome(job, stories, verdict, number))
+
+
+def _world_size(job: JobLog) -> int | None:
+    """The world size as announced, else as failures tell it (``4/5 clients joined``)."""
+    announced = job.facts.get("world_size")
+    told = [int(event.facts["world_size"]) for attempt in job.attempts for event in attempt.events if "world_size" in event.facts]
+    return announced or max(told, default=None)
 
 
 def _stand_in(verdict: Verdict, stories: Stories, catalog: Catalog) -> Event | None:
@@ -128,7 +135,7 @@ class _Answer:
         verdict = self.verdict
         cause = self._cause(self.root, self.facts, True) if self.root is not None else None
         shown = self.outcome not in ("healthy", "unfinished", "empty")
-        rows = states.rows(self.stories, verdict, self.catalog, self.job.facts.get("world_size"))
+        rows = states.rows(self.stories, verdict, self.catalog, _world_size(self.job))
         silent = self._silent()
         return Diagnosis(
             job=self._job(),
@@ -161,7 +168,7 @@ class _Answer:
         facts = self.job.facts
         seen = tuple(sorted({rank for attempt in self.job.attempts for rank in attempt.ranks}))
         return JobFacts(
-            self.job.files, facts.get("launcher"), facts.get("world_size"), seen, self.job.nodes, len(self.job.attempts), facts.get("versions", {}), facts.get("framework"),
+            self.job.files, facts.get("launcher"), _world_size(self.job), seen, self.job.nodes, len(self.job.attempts), facts.get("versions", {}), facts.get("framework"),
         )  # fmt: skip
 
     def _node(self) -> str | None:
@@ -246,7 +253,7 @@ class _Answer:
         )
 
     def _silent(self) -> tuple[int, ...]:
-        size = self.job.facts.get("world_size")
+        size = _world_size(self.job)
         if not size or size > 65_536 or not self.stories.ranks:
             return ()
         speaking = {rank for rank, story in self.stories.ranks.items() if story.log.first_line is not None}
@@ -254,7 +261,7 @@ class _Answer:
 
     def _doubts(self) -> tuple[str, ...]:
         found = list(self.job.doubts)
-        size = self.job.facts.get("world_size")
+        size = _world_size(self.job)
         seen = len(self.stories.ranks)
         if self.root is not None and size and seen < size and self.verdict.scope != "not-a-rank":
             found.append(f"{size - seen} of {size} ranks said nothing in what was read")

@@ -14,7 +14,7 @@ from typing import Any
 from logsig import causes, ledger
 from logsig.catalog import Catalog
 from logsig.model import Confidence, Event, Grade, LedgerGroup, Scope
-from logsig.stories import Stories, Story, kind, peers_of
+from logsig.stories import Stories, Story, is_agents, kind, peers_of
 from logsig.witness import NAMES
 
 MISMATCHES = {"ddp-model-mismatch": ("count", "shape"), "collective-mismatch": ("op", "shape")}
@@ -169,6 +169,10 @@ def _outside(case: Case) -> Verdict | None:
     if not outside or len(outside) != len(case.roots):
         return None
     first = min(outside, key=lambda event: (case.catalog.get(event.signature).match.net, event.order))
+    copies = sum(1 for event in case.stories.attempt.events if event.signature == first.signature and not is_agents(event))
+    if copies > 1 and case.catalog.get(first.signature).family == "launcher" and copies >= len(case.ranks) / 2:
+        every = tuple(sorted(case.ranks))
+        return Verdict(first, (), None, None, None, "all-ranks", every, every, (f"The same error was printed {copies} times, by every rank it could be: a fault of the command or its settings.",))
     return Verdict(first, (), None, None, None, "not-a-rank", (), _ranks([first]), ("No rank failed by itself before this: the cause lies outside of the ranks.",))
 
 

@@ -6,6 +6,7 @@ assumed to be the global rank where the log shows otherwise; where nothing tells
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,6 +14,8 @@ from typing import Any
 from logsig.facts import JobNotes
 from logsig.model import LogLine
 from logsig.witness import Testimony
+
+_PCI = re.compile(r"(?:(?P<domain>[0-9a-f]{4,8}):)?(?P<bus>[0-9a-f]{2}):(?P<device>[0-9a-f]{2})(?:\.(?P<function>\d))?")
 
 Place = tuple[str, str | None, int | None, int | None]
 """Where a local rank counts: file, node, node rank, launcher task."""
@@ -138,6 +141,16 @@ class Identity:
         nodes.discard(None)
         shifted = any(next(iter(ranks)) != local for mapping in self._locals.values() for local, ranks in mapping.items() if ranks)
         return len(nodes) <= 1 and not shifted and len({place[3] for place in places}) <= 1
+
+    def of_pci(self, address: str, node: str | None) -> int | None:
+        """Gives the rank on a GPU, by NCCL's bus ids: the digits of the PCI address without its marks (``0000:86:00`` is ``86000``)."""
+        found = _PCI.search(address.lower())
+        if not found:
+            return None
+        bus = f"{found['domain'] or ''}{found['bus']}{found['device']}{found['function'] or '0'}".lstrip("0")
+        known = self.notes.bus_rank.get(bus, [])
+        here = [rank for host, rank in known if node is None or host == node]
+        return here[0] if len(here) == 1 else (known[0][1] if len(known) == 1 else None)
 
     def of_testimony(self, item: Testimony) -> int | None:
         """Gives the global rank a witness speaks of."""

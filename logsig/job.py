@@ -233,6 +233,10 @@ class _Builder:
             if rank is not None:
                 return rank
         facts = matched.facts
+        if "pci" in facts and (rank := self.identity.of_pci(str(facts["pci"]), matched.line.node)) is not None:
+            return rank
+        if facts.get("pid") in self.identity.pid_rank and matched.entry.role in ("initiator", "either"):
+            return self.identity.pid_rank[facts["pid"]]
         if "rank" in facts and matched.entry.role != "witness":
             return int(facts["rank"])
         if "group_rank" in facts and str(facts.get("pg", "0")) in ("0", "default_pg", "") and matched.line.local_rank is None:

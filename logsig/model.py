@@ -321,6 +321,8 @@ class Cause:
     ranks: tuple[int, ...] = ()
     """Global ranks on which it stands, first one first."""
     node: str | None = None
+    frames: tuple[Frame, ...] = ()
+    """The frames of its traceback, outermost first: formats that point into the user's own code pick one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,14 +52,14 @@ def scan(
     """Reads all inputs once and keeps the excerpts around literals, the heads and the tails."""
     searcher = make_engine(engine) if isinstance(engine, Sequence) else engine
     desk = Desk(stdin)
-    places = list(spread([place_of(path, desk) for path in paths], desk))
+    places = list(spread([place_of(path, desk) for path in paths]))
     limits = Limits.shared(sum(not isinstance(place, Skipped) for place in places))
     skimmed: list[Skimmed | Skipped] = []
     for place in places:
         if isinstance(place, Skipped):
             skimmed.append(place)
             continue
-        for leaf in leaves(place, desk):
+        for leaf in leaves(place):
             skimmed.append(leaf if isinstance(leaf, Skipped) else skim(leaf, searcher, limits, max_bytes))
     return _together(skimmed, searcher)
 

@@ -154,7 +154,7 @@ class _Teller:
 
     def _put(self, event: Event) -> None:
         entry = self.catalog.get(event.signature)
-        own = entry.points_at == "speaker" and (event.role == "initiator" or event.signature in self.own_by_exit)
+        own = (entry.points_at == "speaker" and event.role == "initiator") or event.signature in self.own_by_exit
         if entry.points_at == "nobody" or (event.role == "initiator" and is_agents(event) and event.signature == "python-exception"):
             self.stories.nobody.append(event)
         elif event.rank is None:
@@ -268,8 +268,11 @@ class _Teller:
 
     def _derive(self) -> None:
         """Gives fatal signals and exit codes that nothing else on their rank explains."""
+        failed = [story.ending.order for story in self.stories.ranks.values() if story.own and story.ending]
         for story in self.stories.ranks.values():
             ending = story.ending
+            if ending is not None and ending.signal == 9 and ending.witness != "elastic-child-failed" and failed and min(failed) < ending.order:
+                story.stopped = True  # the launcher kills the others once one has failed by itself
             if ending is None or story.stopped or story.own:
                 continue
             if ending.signal in FATAL_SIGNALS:

@@ -1,7 +1,7 @@
 """Inputs: takes paths, gives leaves (streams of log bytes with a name), knows nothing of what the bytes mean.
 
 One module each, found by convention, with ``PRIORITY`` (lower is asked first), ``accepts(place) -> bool`` and
-``read(place, desk) -> Iterator[Place | Leaf | Skipped]``. What a module gives as a ``Place`` is asked again, so a UTF-16 log
+``read(place) -> Iterator[Place | Leaf | Skipped]``. What a module gives as a ``Place`` is asked again, so a UTF-16 log
 in a gzip member of a tar archive needs no module of its own. Kinds are told by magic bytes, never by the file's name.
 """
 
@@ -30,12 +30,12 @@ STDIN = "<stdin>"
 
 
 class Stream(Protocol):
-    """Bytes in order. ``b""`` is the end; a fault in the middle is an ``OSError``, ``EOFError`` or ``Damaged``."""
+    """Bytes in order. ``b""`` is the end; a fault in the middle is an ``OSError``, ``EOFError`` or ``DamagedError``."""
 
     def read(self, size: int, /) -> bytes | None: ...
 
 
-class Damaged(Exception):
+class DamagedError(Exception):
     """A container whose bytes make no sense from here on; the message says what."""
 
 
@@ -54,7 +54,7 @@ class Prefetched:
             while size > 0 and (part := self._stream.read(size)):
                 parts.append(part)
                 size -= len(part)
-        except (OSError, EOFError, Damaged) as error:
+        except (OSError, EOFError, DamagedError) as error:
             self._fault = error
         return b"".join(parts)
 
@@ -71,7 +71,9 @@ class Prefetched:
 class Place:
     """Something to read that may turn out to be of any kind: a path on disk, or a stream (stdin, something in a container)."""
 
-    def __init__(self, origin: Origin, disk: str | None = None, stream: Stream | None = None, depth: int = 0) -> None:
+    def __init__(self, desk: Desk, origin: Origin, disk: str | None = None, stream: Stream | None = None, depth: int = 0) -> None:
+        self.desk = desk
+        """What the reading of one call shares."""
         self.origin = origin
         """Its name for the user, and what its place says of its lines."""
         self.disk = disk
@@ -109,9 +111,9 @@ class Place:
     def inside(self, stream: Stream, name: str | None = None) -> Place:
         """Gives the place of a stream found in this one: its content unpacked, or its member ``name``."""
         if self.depth >= DEPTH:
-            raise Damaged(f"more than {DEPTH} containers within one another")
+            raise DamagedError(f"more than {DEPTH} containers within one another")
         origin = self.origin if name is None else origin_inside(self.origin, name)
-        return Place(origin, None, stream, self.depth + 1)
+        return Place(self.desk, origin, None, stream, self.depth + 1)
 
     def _first(self) -> bytes:
         assert self.disk is not None
@@ -163,7 +165,7 @@ class Desk:
 def place_of(path: str, desk: Desk) -> Place:
     """Gives the place of a path the user named; one that doesn't exist is an error."""
     if path == "-":
-        return Place(Origin(STDIN), None, desk.stdin if desk.stdin is not None else io.FileIO(0, "rb", closefd=False))
+        return Place(desk, Origin(STDIN), None, desk.stdin if desk.stdin is not None else io.FileIO(0, "rb", closefd=False))
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -172,28 +174,27 @@ def place_of(path: str, desk: Desk) -> Place:
         raise InputError(f"{path!r}: {error}") from None
     except OSError:
         pass  # what is there but closed to us is said when it is read
-    return Place(origin_of(path), path)
+    return Place(desk, origin_of(path), path)
 
 
-def spread(places: list[Place], desk: Desk) -> Iterator[Place | Skipped]:
+def spread(places: list[Place]) -> Iterator[Place | Skipped]:
     """Replaces directories by what lies below them; opens nothing, so that the number of inputs is known first."""
     for place in places:
-        if not place.is_directory:
+        if place.is_directory:
+            yield from _module_for(place).read(place)
+        else:
             yield place
-            continue
-        for item in _module_for(place).read(place, desk):
-            yield item
 
 
-def leaves(place: Place, desk: Desk) -> Iterator[Leaf | Skipped]:
+def leaves(place: Place) -> Iterator[Leaf | Skipped]:
     """Follows a place down to its leaves, lazily: a member of a stream is to be read before the next is asked for."""
     try:
-        for item in _module_for(place).read(place, desk):
+        for item in _module_for(place).read(place):
             if isinstance(item, Place):
-                yield from leaves(item, desk)
+                yield from leaves(item)
             else:
                 yield item
-    except (OSError, EOFError, Damaged) as error:
+    except (OSError, EOFError, DamagedError) as error:
         yield Skipped(place.path, fault(error))
 
 

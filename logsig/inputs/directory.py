@@ -21,23 +21,23 @@ def accepts(place: Place) -> bool:
     return place.is_directory
 
 
-def read(place: Place, desk: Desk) -> Iterator[Item]:
+def read(place: Place) -> Iterator[Item]:
     """Gives the logs below the directory in the order in which people count, then what was left out."""
     assert place.disk is not None
     left_out: list[str] = []
     found: list[str] = []
-    for item in _walk(place.disk, desk):
+    for item in _walk(place.disk, place.desk):
         if isinstance(item, Skipped):
             yield item
         elif (reason := why_not_a_log(os.path.basename(item))) is not None:
             left_out.append(f"{os.path.relpath(item, place.disk)} ({reason})")
-        elif not _is_known(item, desk):
+        elif not _is_known(item, place.desk):
             found.append(item)
     found.sort(key=order)
     origins = [origin_of(path, place.disk) for path in found]
     elastic = any(origin.role == "worker" for origin in origins)
     for path, origin in zip(found, origins, strict=True):
-        yield Place(replace(origin, role="agent") if elastic and origin.role is None else origin, path)
+        yield Place(place.desk, replace(origin, role="agent") if elastic and origin.role is None else origin, path)
     if not found:
         rest = f"; left out: {_some(left_out)}" if left_out else "; it is empty"
         yield Skipped(place.path, f"a directory without logs{rest}")

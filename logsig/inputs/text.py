@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from logsig.inputs import Desk, Item, Leaf, Place
+from logsig.inputs import Item, Leaf, Place
 
 PRIORITY = 100
 
@@ -14,7 +14,7 @@ def accepts(place: Place) -> bool:
     return True
 
 
-def read(place: Place, desk: Desk) -> Iterator[Item]:
+def read(place: Place) -> Iterator[Item]:
     """Gives the file for reading at any offset, or the stream."""
     place.head  # noqa: B018  (finds out whether what lies on disk must be read as a stream)
     if place.disk is not None:

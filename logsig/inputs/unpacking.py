@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from logsig.inputs import Damaged, Stream
+from logsig.inputs import DamagedError, Stream
 
 STEP = 1 << 18
 """Compressed bytes fed at once."""
@@ -51,7 +51,7 @@ class Unpacked:
                 piece = self._member.decompress(data, limit)
             except Exception as error:  # each library has its own class
                 self._member = None
-                raise Damaged(f"damaged {self._kind}: {error}") from error
+                raise DamagedError(f"damaged {self._kind}: {error}") from error
             if piece:
                 self._given += len(piece)
                 self._weigh()
@@ -62,7 +62,7 @@ class Unpacked:
         data = self._packed.read(STEP) or b""
         if not data:
             self._member = None
-            raise Damaged(f"the {self._kind} is cut: its end is missing")
+            raise DamagedError(f"the {self._kind} is cut: its end is missing")
         self._fed += len(data)
         return data
 
@@ -78,14 +78,14 @@ class Unpacked:
             rest = more
         rest = rest.lstrip(b"\0") if rest.startswith(b"\0") else rest
         if not rest.startswith(self._magic) and not any(magic.startswith(rest) for magic in self._magic):
-            raise Damaged(f"bytes behind the end of the {self._kind} that are none")
+            raise DamagedError(f"bytes behind the end of the {self._kind} that are none")
         self._packed = _Chained(rest, self._packed)
         self._member = self._start()
 
     def _weigh(self) -> None:
         if self._given > FREE and self._given > RATIO * self._fed:
             self._member = None
-            raise Damaged(f"the {self._kind} unpacks to more than {RATIO} times its size; read no further")
+            raise DamagedError(f"the {self._kind} unpacks to more than {RATIO} times its size; read no further")
 
 
 class _Chained:

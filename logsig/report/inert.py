@@ -105,22 +105,30 @@ def _show(found: re.Match[str]) -> str:
 
 # ---------------------------------------------------------------- Markdown
 
-_MARKED = re.compile(r"([\\`*_{}\[\]<>()#+!|~$^=-])")
-_LIVE = re.compile(r"\S*(?:@|://|\bwww\.)\S*|(?<!\w)(?:GH-|#|!)\d+\b")
-"""Words a forge would turn into a link or a notification."""
+_MARKED = re.compile(r"[\\`*\[\]<|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^(?:[-+#>=]|\d+(?=[.)]))")
+_CODE = r"`[^`]+`"
+_LIVE = re.compile(_CODE + r"|[^\s`]*(?:@|://|\bwww\.)[^\s`]*|(?<!\w)(?:GH-|#|!)\d+\b", re.IGNORECASE)
+"""Code between backticks, and words that a forge would turn into a link or a notification: both become code spans."""
 
 
 def markdown(text: str) -> str:
-    """Gives a sentence as Markdown text: nothing in it is markup, a link, an image, HTML or a mention."""
+    """Gives a sentence as Markdown text: nothing in it but code is markup, no link, no image, no HTML, no mention."""
     text, out, end = line(text), [], 0
     for found in _LIVE.finditer(text):
-        out += [_escape(text[end : found.start()]), code_span(found.group())]
+        out += [_escape(text[end : found.start()], at_start=end == 0), code_span(found.group().strip("`"))]
         end = found.end()
-    return "".join([*out, _escape(text[end:])])
+    return "".join([*out, _escape(text[end:], at_start=end == 0)])
 
 
-def _escape(text: str) -> str:
-    return _MARKED.sub(r"\\\1", text).replace("&", "&amp;")
+def _escape(text: str, at_start: bool) -> str:
+    lead = "" if at_start else " "  # keeps the marks that count at a line's start from counting
+    return _MARKED.sub(_backslash, f"{lead}{text}")[len(lead) :].replace("&", "&amp;")
+
+
+def _backslash(found: re.Match[str]) -> str:
+    """Escapes a mark; of ``1.`` the point, because a digit can't be escaped."""
+    mark = found.group()
+    return f"{mark}\\" if mark[0].isdigit() else f"\\{mark}"
 
 
 def code_span(text: str, in_table: bool = False) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from logsig.report import inert, ranks, verdict, wording
 
 if TYPE_CHECKING:
-    from logsig.model import AttemptResult, Cause, Diagnosis, Evidence, LedgerGroup, Remedy
+    from logsig.model import AttemptResult, Cause, Diagnosis, Evidence, LedgerGroup, Remedy, Source
     from logsig.report.lanes import Picture
     from logsig.report.ranks import RankRow
 
@@ -227,9 +227,15 @@ def _collateral(found: Diagnosis) -> list[str]:
     silent = [f"Expected and not heard: {wording.ranks_phrase(found.silent_ranks)}."] if found.silent_ranks else []
     return [
         f"It explains {each.signature}{f' on {wording.ranks_phrase(each.ranks)}' if each.ranks else ''} "
-        f"({wording.count(each.count, 'time')}, first at {each.first.path}:{each.first.line})."
+        f"({wording.count(each.count, 'time')}, first at {_place(each.first, found.job.files)})."
         for each in found.collateral
     ] + silent
+
+
+def _place(source: Source, files: tuple[str, ...]) -> str:
+    """Names a line inside a sentence: one file needs no path, of several the last parts tell them apart."""
+    parts = source.path.split("/")
+    return f"{'/'.join(parts[-1:] if len(files) == 1 else parts[-3:])}:{source.line}"
 
 
 def _environment(found: Diagnosis) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ MOST_ROWS = 12
 """More ranks than this are folded."""
 MOST_KINDS = 24
 """More kinds of fate than this are folded by state alone."""
-_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}[ T_]")
+_DATE = re.compile(r"^(?:\d{4}-\d{2}-\d{2}[ T_]|\d{3,4} (?=\d{2}:))")
 _FRACTION = re.compile(r"([.,]\d{3})\d+")
 
 
