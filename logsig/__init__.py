@@ -49,11 +49,10 @@ def conclude(seen: Scan, catalog: Catalog) -> Diagnosis:
     from dataclasses import replace
 
     from logsig import diagnosis, facts, job, lines, match, messages
-    from logsig.engine import make_engine
 
     reading = lines.read(seen.excerpts)
     grouped = messages.group(reading.lines)
-    matches = match.match(grouped, catalog, make_engine(_literals(catalog.literals)))
+    matches = match.match(grouped, catalog, catalog.engine())
     files = tuple(dict.fromkeys(origin.path for origin in seen.origins))
     log = job.assemble(reading.lines, grouped, matches, facts.read_notes(reading.lines), files, (*seen.doubts, *reading.doubts))
     return replace(diagnosis.diagnose(log, catalog), unreadable=seen.unreadable)
@@ -82,10 +81,9 @@ def analyze_text(text: str, catalog: Catalog) -> Diagnosis:
 def match_text(text: str, catalog: Catalog) -> tuple[Event, ...]:
     """Gives every event of a text, before any conclusion: what the signatures say of it."""
     from logsig import facts, job, lines, match, messages
-    from logsig.engine import make_engine
 
     reading = lines.read((_excerpt(text),))
     grouped = messages.group(reading.lines)
-    matches = match.match(grouped, catalog, make_engine(_literals(catalog.literals)))
+    matches = match.match(grouped, catalog, catalog.engine())
     log = job.assemble(reading.lines, grouped, matches, facts.read_notes(reading.lines), ("<text>",), ())
     return tuple(event for attempt in log.attempts for event in attempt.events)

@@ -28,7 +28,7 @@ class StreamSource:
 
     def __init__(self, stream: Stream, limit: int | None = None) -> None:
         self.fault: Exception | None = None
-        self.limited = False
+        self.is_limited = False
         self._stream = stream
         self._left = limit
 
@@ -41,7 +41,7 @@ class StreamSource:
                 if self._left is not None:
                     size = min(size, self._left)
                 if size == 0:
-                    self.limited = bool(self._stream.read(1))
+                    self.is_limited = bool(self._stream.read(1))
                     break
                 piece = self._stream.read(size)
                 if not piece:
@@ -77,20 +77,21 @@ def cut(source: Source, reach: int) -> Iterator[Block]:
 
     ``reach`` bytes of what came before stay in front of each block, for literals that a cut line breaks.
     """
-    return _cut(source, reach, 0, b"", 0)
+    return _cut(source, reach, 0, b"", 0, is_part=False)
 
 
-def cut_from(source: Source, reach: int, position: int, before: bytes) -> Iterator[Block]:
+def cut_from(source: Source, reach: int, position: int, before: bytes, *, is_part: bool) -> Iterator[Block]:
     """Gives the blocks from the one at ``position`` on, a multiple of ``BLOCK`` where the source stands.
 
-    ``before`` is what precedes ``position``: a block and ``reach`` bytes more, or all there is.
+    ``before`` is what precedes ``position``: a block and ``reach`` bytes more, or all there is. Where the source ``is_part``
+    of the input, the line at its end is left to the next part.
     """
     newline = before.rfind(b"\n", max(0, len(before) - BLOCK))
     rest = len(before) - newline - 1 if newline >= 0 else _tail_of_cut(before[-BLOCK:])
-    return _cut(source, reach, position - rest, before, rest)
+    return _cut(source, reach, position - rest, before, rest, is_part=is_part)
 
 
-def _cut(source: Source, reach: int, offset: int, before: bytes, rest: int) -> Iterator[Block]:
+def _cut(source: Source, reach: int, offset: int, before: bytes, rest: int, *, is_part: bool) -> Iterator[Block]:
     buffer = bytearray(reach + 2 * BLOCK)
     view = memoryview(buffer)
     kept = before[max(0, len(before) - rest - reach) :]
@@ -101,7 +102,7 @@ def _cut(source: Source, reach: int, offset: int, before: bytes, rest: int) -> I
         end = filled + source.fill(view[filled : filled + BLOCK])
         is_last = end < filled + BLOCK
         stop = end if is_last else _stop(buffer, filled, end)
-        if stop > reach:
+        if stop > reach and not (is_part and end == filled):
             yield Block(buffer, reach, stop, offset, is_clean)
         if is_last:
             return

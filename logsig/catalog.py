@@ -23,6 +23,8 @@ from logsig.errors import CatalogError, Fault
 if TYPE_CHECKING:
     import regex
 
+    from logsig.engine import Engine
+
 FORMAT = 1
 """Rises whenever the line form of ``library.jsonl`` changes: an older file is ignored."""
 
@@ -209,6 +211,7 @@ class Catalog:
     _packs: tuple[Pack, ...] = field(default=(), repr=False)
     _place: Mapping[str, tuple[Pack, int]] = field(default_factory=dict, repr=False)
     _compiled: dict[str, Patterns] = field(default_factory=dict, repr=False)
+    _engines: list[Engine] = field(default_factory=list, repr=False)
 
     def get(self, signature: str) -> Entry:
         """Give the entry of an id; ``KeyError`` for an unknown one."""
@@ -220,6 +223,14 @@ class Catalog:
         if known is None:
             known = self._compiled[signature] = compile_patterns(self.signatures[signature].match)
         return known
+
+    def engine(self) -> Engine:
+        """Build the engine that finds all literals in cleaned text, once."""
+        if not self._engines:
+            from logsig.engine import make_engine
+
+            self._engines.append(make_engine([literal.decode() for literal in self.literals]))
+        return self._engines[0]
 
     def page(self, signature: str) -> Page:
         """Read the human half of an id."""

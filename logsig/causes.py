@@ -28,7 +28,7 @@ def explains(cause: Event, effect: Event, catalog: Catalog) -> bool:
         return not _declared(effect, cause, catalog) or cause.order < effect.order
     if _declared(effect, cause, catalog):
         return False
-    outside_cause, outside_effect = _is_outside(cause, catalog), _is_outside(effect, catalog)
+    outside_cause, outside_effect = is_outside(cause, catalog), is_outside(effect, catalog)
     if outside_cause or outside_effect:
         return _before(cause, effect) and not (outside_cause and _same_kind(cause, effect))
     if cause.rank is not None and cause.rank == effect.rank:
@@ -47,8 +47,8 @@ def _declared(cause: Event, effect: Event, catalog: Catalog) -> bool:
     return False
 
 
-def _is_outside(event: Event, catalog: Catalog) -> bool:
-    return catalog.get(event.signature).points_at == "nobody"
+def is_outside(event: Event, catalog: Catalog) -> bool:
+    return catalog.get(event.signature).points_at == "nobody" and not event.derived
 
 
 def _same_kind(first: Event, second: Event) -> bool:

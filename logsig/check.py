@@ -16,20 +16,16 @@ from typing import Any
 import jinja2
 import jinja2.meta
 import regex
+from jinja2 import nodes
 
 from logsig import catalog as catalogs
-from logsig import library, yamlfile
+from logsig import adversary, library, yamlfile
 from logsig.catalog import Catalog, Entry, Sample
 from logsig.draft import FILL
 from logsig.errors import CatalogError, Fault
 from logsig.library import File
 from logsig.model import Diagnosis, Event
 from logsig.signature import CAPTURES, CONTEXT, Counterexample, Example, Signature
-
-PATTERN_CHARACTERS = 4096
-"""Length of the hostile texts that patterns are tried on: longer than any honest message."""
-PATTERN_SECONDS = 0.1
-"""Processor time a pattern may take on one of them: well below the matcher's limit, so that a slower machine agrees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,17 +182,30 @@ def _judge_templates(file: File) -> Iterator[Fault]:
     for place, text, is_expression in templates_of(file.signature):
         source = f"{{% if {text} %}}{{% endif %}}" if is_expression else text
         try:
-            used = jinja2.meta.find_undeclared_variables(env.parse(source))
-            env.from_string(source)
+            tree = env.parse(source)
         except jinja2.TemplateError as error:
             kind = "expression" if is_expression else "template"
-            yield file.fault(
-                place, f"a bad {kind}: {error}", "Jinja2", "{{ name }} prints a fact, {% if name %} asks for one"
-            )
+            hint = "{{ name }} prints a fact, {% if name %} asks for one"
+            yield file.fault(place, f"a bad {kind}: {error}", "Jinja2", hint)
             continue
+        unknown = [
+            fault for node in tree.find_all((nodes.Filter, nodes.Test)) for fault in _unknown(file, place, node, env)
+        ]
+        if unknown:
+            yield from unknown
+            continue
+        used = jinja2.meta.find_undeclared_variables(tree)
         for name in sorted(used - known - set(env.globals)):
             hint = _close(name, known) or "facts are listed in CAPTURES and CONTEXT of logsig/signature.py"
             yield file.fault(place, f"the unknown fact {name}", "a capture or a name of the analysis", hint)
+
+
+def _unknown(file: File, place: yamlfile.Path, node: Any, env: jinja2.Environment) -> Iterator[Fault]:
+    """Refuse a filter or test that doesn't exist."""
+    there: Mapping[str, Any] = env.filters if isinstance(node, nodes.Filter) else env.tests
+    if node.name not in there:
+        found = f"the unknown {type(node).__name__.lower()} {node.name}"
+        yield file.fault(place, found, "one that Jinja2 or logsig has", _close(node.name, there))
 
 
 # ---------------------------------------------------------------- samples, as text
@@ -285,83 +294,11 @@ def _judge_cost(file: File) -> Iterator[Fault]:
     """Try every pattern on texts that nearly match: a pattern that backtracks without bound is refused."""
     logs = [sample.log for _, sample in samples_of(file.signature)]
     for place, text in library.patterns_of(file.signature):
-        slow = slow_text(regex.compile(text), logs)
+        slow = adversary.slow_text(regex.compile(text), logs)
         if slow is not None:
-            found = f"a pattern that needs more than {PATTERN_SECONDS} s on {slow}"
+            found = f"a pattern that needs more than {adversary.SECONDS} s on {slow}"
             hint = "no nested quantifiers, no .*.*, no \\s*x?\\s*; bound repeats: [^\\n]{0,300}?; begin with a word"
             yield file.fault(place, found, "a pattern whose time grows with the text", hint)
-
-
-def slow_text(pattern: regex.Pattern[str], logs: Iterable[str], seconds: float = PATTERN_SECONDS) -> str | None:
-    """Describe a text on which a pattern exceeds its time, or give nothing."""
-    tried: set[str] = set()
-    for log in logs:
-        hit = _quick_search(pattern, log)
-        base = hit.group() if hit and hit.group() else log[:400]
-        for near in near_matches(base):
-            text = near.text()
-            if text not in tried and _exceeds(pattern, text, seconds):
-                return str(near)
-            tried.add(text)
-        if hit and len(tried) > MAX_TRIES:
-            break
-    return None
-
-
-def _quick_search(pattern: regex.Pattern[str], text: str) -> regex.Match[str] | None:
-    try:
-        return pattern.search(text, timeout=PATTERN_SECONDS)
-    except TimeoutError:
-        return None
-
-
-def _exceeds(pattern: regex.Pattern[str], text: str, seconds: float) -> bool:
-    """Tell whether the pattern exceeds its time, twice: the first time may have been the machine's fault."""
-    for _ in range(2):
-        try:
-            pattern.search(text, timeout=seconds)
-        except TimeoutError:
-            continue
-        return False
-    return True
-
-
-MAX_TRIES = 120
-MAX_RUNS = 14
-_RUNS = regex.compile(r"\d+|[^\W\d_]+|\s+|[^\w\s]+|_+")
-_PIECES = (" ", "a", "0", "a ", "1, ", ": ", "\n", "a\n", "a.b/")
-
-
-@dataclass(frozen=True, slots=True)
-class NearMatch:
-    """A long text that begins like a match and never becomes one."""
-
-    head: str
-    piece: str
-    tail: str
-
-    def text(self) -> str:
-        """Write it out."""
-        room = PATTERN_CHARACTERS - len(self.head) - len(self.tail)
-        return self.head + self.piece * max(1, room // max(1, len(self.piece))) + self.tail
-
-    def __str__(self) -> str:
-        return f"{self.head[-40:]!r}, then {self.piece[:40]!r} many times, then {self.tail[:40]!r}"
-
-
-def near_matches(base: str) -> Iterator[NearMatch]:
-    """Make near-matches of a match: each kind of run in turn is blown up, the end spoilt."""
-    broken = base[:-1] + "\x01"
-    runs = list(_RUNS.finditer(base))
-    for run in runs[:: max(1, len(runs) // MAX_RUNS)]:
-        for piece in sorted({run.group(), run.group()[0]}):
-            yield NearMatch(base[: run.start()], piece, broken[run.end() :])
-            yield NearMatch(base[: run.end()], piece, "\x01")
-    for piece in (base, broken, base[: len(base) // 2 + 1], base[: len(base) // 4 + 1] + " "):
-        yield NearMatch("", piece, "\x01")
-    for piece in _PIECES:
-        yield NearMatch("", piece, "\x01")
-        yield NearMatch(base[:-1], piece, "\x01")
 
 
 # ---------------------------------------------------------------- samples through the whole line

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from logsig import causes, remedy, states, tracebacks
+from logsig import causes, remedy, states, tracebacks, unusual
 from logsig.catalog import Catalog
 from logsig.first import Verdict, decide, list_ranks
 from logsig.model import (
@@ -65,7 +65,7 @@ def _stand_in(verdict: Verdict, stories: Stories, catalog: Catalog) -> Event | N
         return None
     story = stories.ranks.get(verdict.rank) if verdict.rank is not None else None
     ending = (story.failed_code or story.ending) if story else next(iter(stories.failed_exits), None)
-    line = None
+    line = verdict.line
     facts: dict[str, Any] = {}
     if verdict.finding == "early-exit" and story is not None:
         line = story.log.exhausted or story.log.finished or story.log.last_line
@@ -158,6 +158,7 @@ class _Answer:
             next_time=states.next_time(self.stories, verdict, self.job, self.outcome) if shown else (),
             doubts=self._doubts(),
             timeline=states.timeline(self.stories, verdict, rows),
+            unusual=self._unusual(),
             signature_count=len(self.catalog.signatures),
             library_digest=self.catalog.digest,
         )
@@ -252,6 +253,15 @@ class _Answer:
             for name, found in sorted(groups.items(), key=lambda item: item[1][0].order)
         )
 
+    def _unusual(self) -> tuple[Evidence, ...]:
+        """The lines that stand out, where no signature says what went wrong."""
+        known = self.root is not None and self.root.signature != "worker-exit"
+        if known or self.outcome in ("healthy", "unfinished", "empty"):
+            return ()
+        return tuple(
+            Evidence(line.source, line.raw, line.rank, line.node, line.stamp.text if line.stamp else None) for line in unusual.find(self.job.lines)
+        )
+
     def _silent(self) -> tuple[int, ...]:
         size = _world_size(self.job)
         if not size or size > 65_536 or not self.stories.ranks:
@@ -267,6 +277,8 @@ class _Answer:
             found.append(f"{size - seen} of {size} ranks said nothing in what was read")
         for event in self.stories.recovered[:3]:
             found.append(f"{event.line.source.path}:{event.line.source.line} shows {self.catalog.get(event.signature).title.lower()}, after which the run went on; it was not counted")
+        if self.outcome == "unfinished":
+            found.append("the log ends without an error and without an end: the job is running, was cut off, or hangs")
         return tuple(dict.fromkeys(found))
 
 

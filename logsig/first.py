@@ -7,13 +7,14 @@ The rules are those of careful readers (first-rank-rules), in the order of their
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from logsig import causes, ledger
+from logsig import causes, hang, ledger
+from logsig import skew as clocks_of_nodes
 from logsig.catalog import Catalog
-from logsig.model import Confidence, Event, Grade, LedgerGroup, Scope
+from logsig.model import Confidence, Event, Grade, LedgerGroup, LogLine, Scope
 from logsig.stories import Stories, Story, is_agents, kind, peers_of
 from logsig.witness import NAMES
 
@@ -40,6 +41,10 @@ class Verdict:
     ledger_decided: bool = False
     finding: str | None = None
     """A finding of the analysis that stands for the cause (``early-exit`` …)."""
+    line: LogLine | None = None
+    """The line on which a finding stands, where no event carries it."""
+    skew: Mapping[str, float] = field(default_factory=dict)
+    """Seconds added per clock where clocks of several nodes were compared."""
 
 
 @dataclass(slots=True)
@@ -165,9 +170,11 @@ def _against_zero(case: Case, first: Event, failed: tuple[int, ...]) -> Verdict:
 
 def _outside(case: Case) -> Verdict | None:
     """A scheduler, a launcher, a person or a setting stopped the job before any rank failed by itself."""
-    outside = [event for event in case.roots if case.catalog.get(event.signature).points_at == "nobody" or (event.rank is None and case.catalog.get(event.signature).family == "launcher")]
+    outside = [event for event in case.roots if causes.is_outside(event, case.catalog) or (event.rank is None and case.catalog.get(event.signature).family == "launcher")]
     if not outside or len(outside) != len(case.roots):
         return None
+    if (stopped := _hung_before(case, outside)) is not None:
+        return stopped
     first = min(outside, key=lambda event: (case.catalog.get(event.signature).match.net, event.order))
     copies = sum(1 for event in case.stories.attempt.events if event.signature == first.signature and not is_agents(event))
     if copies > 1 and case.catalog.get(first.signature).family == "launcher" and copies >= len(case.ranks) / 2:
@@ -176,9 +183,34 @@ def _outside(case: Case) -> Verdict | None:
     return Verdict(first, (), None, None, None, "not-a-rank", (), _ranks([first]), ("No rank failed by itself before this: the cause lies outside of the ranks.",))
 
 
+def _hung_before(case: Case, outside: Sequence[Event]) -> Verdict | None:
+    """An outside stop long after the last step ended a hang; it didn't cause the failure."""
+    first = min(outside, key=lambda event: event.order)
+    found = hang.find(case.stories, first.time, outside=True)
+    return _hang_verdict(found) if found is not None and case.catalog.get(first.signature).family in ("scheduler", "host", "launcher") else None
+
+
+def _silent_end(case: Case) -> Verdict | None:
+    """The log stops in mid-training, with positive evidence of a hang."""
+    if case.stories.failed_exits:
+        return None
+    found = hang.find(case.stories)
+    return _hang_verdict(found) if found is not None else None
+
+
+def _hang_verdict(found: hang.Hang) -> Verdict:
+    rank = found.rank if found.sure else None
+    scope: Scope = "one-rank" if rank is not None else "unknown"
+    candidates = (found.rank,) if found.rank is not None and rank is None else ()
+    return Verdict(
+        None, (), rank, "medium" if rank is not None else None, "B" if rank is not None else None, scope, candidates, (), found.reasons,
+        (found.rank,) if found.rank is not None else (), finding="silent-end", line=found.line,
+    )  # fmt: skip
+
+
 def _initiators(case: Case) -> Verdict | None:
     """A rank's own failure outranks any number of peer errors, whatever the order (rules 1, 2, 4)."""
-    found = [event for event in case.roots if case.catalog.get(event.signature).points_at != "nobody"]
+    found = [event for event in case.roots if not causes.is_outside(event, case.catalog)]
     if not found:
         return None
     ranked = [event for event in found if event.rank is not None]
@@ -248,11 +280,33 @@ def _several(case: Case, found: Sequence[Event]) -> Verdict:
     if between is not None:
         return Verdict(between, (), between.rank, "medium", "B", scope, (), failed, (
             f"Ranks {list_ranks(failed)} each failed by themselves; other ranks lost a peer after rank {between.rank}'s traceback and before the next, and a traceback is printed before sockets close.", ))  # fmt: skip
-    timed = sorted((event for event in found if event.time is not None), key=lambda event: event.time or 0.0)
-    if len(timed) == len(found) and len({event.node for event in timed}) == 1 and (timed[1].time or 0) - (timed[0].time or 0) > 1.0:
-        return Verdict(timed[0], (), timed[0].rank, "medium", "C", scope, (), failed, (
-            f"Ranks {list_ranks(failed)} each failed by themselves; on one clock rank {timed[0].rank} was first by {(timed[1].time or 0) - (timed[0].time or 0):.1f} s.", ))  # fmt: skip
+    if (by_clock := _by_clock(case, found, failed)) is not None:
+        return by_clock
     return Verdict(first, (), None, None, None, scope, failed, failed, (f"Ranks {list_ranks(failed)} each failed by themselves, and nothing in the log tells which was first.",))
+
+
+def _by_clock(case: Case, found: Sequence[Event], failed: tuple[int, ...]) -> Verdict | None:
+    """Orders failures by time: on one clock, or on several whose skew the log shows (grades C and D)."""
+    skews = clocks_of_nodes.estimate(case.stories.attempt.step_times)
+    timed = []
+    for event in found:
+        clock = event.line.node or event.line.source.path
+        if event.time is None:
+            return None
+        timed.append((event.time + (skews[clock].offset if clock in skews else 0.0), clock, event))
+    timed.sort(key=lambda item: item[0])
+    (when, clock, first), (later, other, _) = timed[0], timed[1]
+    error = clocks_of_nodes.comparable(skews, clock, other)
+    if error is None or later - when <= max(1.0 if clock == other else 0.2, 4 * error):
+        return None
+    names = f"Ranks {list_ranks(failed)} each failed by themselves; "
+    if clock == other:
+        return Verdict(first, (), first.rank, "medium", "C", "several-ranks", (), failed, (f"{names}on one clock rank {first.rank} was first by {later - when:.1f} s.",))
+    moved = {name: skew.offset for name, skew in skews.items() if name in (clock, other)}
+    shift = abs(skews[clock].offset - skews[other].offset)
+    return Verdict(first, (), first.rank, "medium", "D", "several-ranks", (), failed, (
+        f"{names}after correcting {shift:.2f} s of clock skew (from {min(skews[clock].common, skews[other].common)} common steps, ± {error:.2f} s) rank {first.rank} was first by {later - when:.1f} s.", ),
+        skew=moved)  # fmt: skip
 
 
 def _several_signals(case: Case, found: Sequence[Event]) -> Verdict:
@@ -390,7 +444,7 @@ def _as(case: Case, signature: str, event: Event | None) -> Event | None:
 
 def _waiting_event(case: Case) -> Event | None:
     """The event that says what the job waited for: the best known kind, earliest."""
-    events = [event for event in case.stories.events() if event.role in ("either", "collateral")]
+    events = [event for event in case.stories.events() if event.role == "either" or (event.role == "collateral" and case.catalog.get(event.signature).family != "launcher")]
     if not events:
         return None
     return min(events, key=lambda event: (event.role != "either", case.catalog.get(event.signature).match.net, event.order))
@@ -480,7 +534,7 @@ def _witness_only(case: Case) -> Verdict | None:
 
 
 RULES: tuple[Callable[[Case], Verdict | None], ...] = (
-    _mismatch, _outside, _initiators, _exit_code, _left_early, _named, _ledger, _one_missing, _straggler, _peers_only, _witness_only,
+    _mismatch, _outside, _initiators, _exit_code, _left_early, _named, _ledger, _one_missing, _straggler, _peers_only, _witness_only, _silent_end,
 )  # fmt: skip
 
 

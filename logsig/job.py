@@ -6,7 +6,7 @@ Takes clean lines, matches and notes; gives ``JobLog``. Draws no conclusion abou
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,6 +19,8 @@ from logsig.messages import Message
 from logsig.model import Attempt, Event, Exit, JobLog, LogLine, RankLog
 from logsig.witness import Testimony, from_facts, read_tables
 
+KEPT_STEPS = 512
+"""Steps per clock whose times are kept for comparing clocks."""
 KEPT_PER_RANK = 16
 """Events of one signature kept per rank and attempt; more are counted."""
 
@@ -120,6 +122,7 @@ class _Rank:
     node: str | None = None
     pid: int | None = None
     step: Progress | None = None
+    times: deque[float] = field(default_factory=lambda: deque(maxlen=32))
     finished: LogLine | None = None
     exhausted: LogLine | None = None
     exits: list[Exit] = field(default_factory=list)
@@ -137,6 +140,10 @@ class _Builder:
         self.folded: dict[tuple[Any, ...], int] = {}
         self.progress: dict[int, int] = defaultdict(lambda: -1)
         self.last_orders: dict[int, int] = defaultdict(lambda: -1)
+        self.last_lines: dict[int, LogLine] = {}
+        self.last_times: dict[int, float] = {}
+        self.progress_time: dict[int, float] = {}
+        self.step_times: dict[int, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
         self.dates = dates.Calendar.of(lines)
         self.last_attempt = 0
 
@@ -144,6 +151,9 @@ class _Builder:
         for order, line in enumerate(self.lines):
             attempt = self._attempt(line, order)
             self.last_orders[attempt] = order
+            self.last_lines[attempt] = line
+            if line.stamp is not None and (when := self.dates.seconds(line)) is not None:
+                self.last_times[attempt] = when
             rank = self.identity.rank_of(line)
             if rank is None:
                 continue
@@ -155,12 +165,7 @@ class _Builder:
             known.node = line.node or known.node
             known.pid = line.pid if line.pid is not None and "nccl" in line.layers else known.pid
         for item in notes.progress:
-            self.progress[self._attempt(item.line, item.order)] = max(self.progress[self._attempt(item.line, item.order)], item.order)
-            rank = self.identity.rank_of(item.line)
-            if rank is not None:
-                known = self.ranks[self._attempt(item.line, item.order)][rank]
-                if known.step is None or item.step >= known.step.step:
-                    known.step = item
+            self._add_progress(item)
         for order, line in notes.finished:
             attempt = self._attempt(line, order)
             self.progress[attempt] = max(self.progress[attempt], order)
@@ -171,6 +176,25 @@ class _Builder:
             rank = self.identity.rank_of(line)
             if rank is not None:
                 self.ranks[self._attempt(line, order)][rank].exhausted = line
+
+    def _add_progress(self, item: Progress) -> None:
+        attempt = self._attempt(item.line, item.order)
+        self.progress[attempt] = max(self.progress[attempt], item.order)
+        when = self.dates.seconds(item.line)
+        if when is not None:
+            self.progress_time[attempt] = max(when, self.progress_time.get(attempt, when))
+            steps = self.step_times[attempt][item.line.node or item.line.source.path]
+            steps.setdefault(item.step, when)
+            if len(steps) > KEPT_STEPS:
+                steps.pop(next(iter(steps)))
+        rank = self.identity.rank_of(item.line)
+        if rank is None:
+            return
+        known = self.ranks[attempt][rank]
+        if known.step is None or item.step >= known.step.step:
+            known.step = item
+            if when is not None:
+                known.times.append(when)
 
     def _attempt(self, line: LogLine, order: int) -> int:
         attempt = self.boundaries.attempt(line, order)
@@ -256,10 +280,20 @@ class _Builder:
         ranks = {
             rank: RankLog(
                 rank, known.local_rank, known.node, known.pid, known.first, known.last, known.step.step if known.step else None,
-                known.step.line if known.step else None, known.step.order if known.step else -1, known.finished, known.exhausted,
+                known.step.line if known.step else None, known.times[-1] if known.times else None, _median_gap(known.times),
+                known.step.order if known.step else -1, known.finished, known.exhausted,
                 tuple(known.exits),
             )
             for rank, known in sorted(self.ranks[number].items())
         }  # fmt: skip
         events = tuple(sorted(self.events[number], key=lambda event: event.order))
-        return Attempt(number, ranks, events, tuple(self.exits[number]), self.progress[number], self.last_orders[number])
+        return Attempt(
+            number, ranks, events, tuple(self.exits[number]), self.progress[number], self.last_orders[number],
+            self.progress_time.get(number), self.last_times.get(number), self.last_lines.get(number), self.step_times[number],
+        )  # fmt: skip
+
+
+def _median_gap(times: Sequence[float]) -> float | None:
+    """Median seconds between reports; none where fewer than three are known."""
+    gaps = sorted(later - earlier for earlier, later in zip(times, list(times)[1:], strict=False) if later >= earlier)
+    return gaps[len(gaps) // 2] if len(gaps) >= 2 else None

@@ -201,6 +201,8 @@ class Event:
     lines: tuple[LogLine, ...] = ()
     fatal: bool = False
     """Printed by an uncaught-exception hook or by a dying process, not by a logger."""
+    derived: bool = False
+    """Made by the analysis from an exit report; no line says it in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +238,9 @@ class RankLog:
     last_line: LogLine | None = None
     last_step: int | None = None
     last_step_line: LogLine | None = None
+    last_step_time: float | None = None
+    step_seconds: float | None = None
+    """Median time between its last reported steps."""
     last_step_order: int = -1
     """Reading order of that line; −1 where it never reported a step."""
     finished: LogLine | None = None
@@ -258,6 +263,12 @@ class Attempt:
     """Reading order of the last line, of any writer, that reports a step or a good end."""
     last_order: int = -1
     """Reading order of the attempt's last line."""
+    last_progress_time: float | None = None
+    last_time: float | None = None
+    """Time of the last stamped line."""
+    last_line: LogLine | None = None
+    step_times: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    """Clock (node, else file) -> step -> when the first of its ranks reported it; the last steps only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -461,6 +472,8 @@ class Diagnosis:
     timeline: Timeline | None = None
     signature_count: int = 0
     library_digest: str = ""
+    unusual: tuple[Evidence, ...] = ()
+    """Where no signature names the cause: the lines that stand out, earliest first."""
     unreadable: bool = False
     """An input was unreadable in whole or part: exit code 3."""
     unexplained: tuple[Evidence, ...] = ()

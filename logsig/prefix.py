@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import unescape
 from importlib import resources
@@ -252,30 +252,32 @@ class Prefixes:
         return tuple(prefix for prefix in self.all if prefix.consistent)
 
     @cached_property
-    def _peelers(self) -> dict[Dialect, Peeler]:
-        return {}
+    def _plain(self) -> Peeler:
+        return Peeler(self.all, Dialect())
 
     def peeler(self, dialect: Dialect | None = None) -> Peeler:
         """The peeler for files of this dialect."""
-        dialect = dialect or Dialect()
-        if dialect not in self._peelers:
-            self._peelers[dialect] = Peeler(self.all, dialect)
-        return self._peelers[dialect]
+        if dialect is None or not dialect.spoken:
+            return self._plain
+        return Peeler(self.all, dialect)
 
     def decide(self, lines: Sequence[str]) -> Dialect:
-        """Which weak dialects a file speaks, from a sample of its lines; two rounds, as weak ones may nest."""
-        spoken: frozenset[str] = frozenset()
-        label: Literal["rank", "local_rank"] = "rank"
-        for _ in range(2):
-            peel = self.peeler(Dialect(spoken, label)).peel
-            heads = [text for line in lines if (text := peel(line).text) and not text.isspace()]
+        """Which weak dialects a file speaks, from a sample of its lines; in rounds, as weak ones may nest."""
+        dialect = Dialect()
+        for _ in range(3):
+            peel = self.peeler(dialect).peel
+            texts = [text for line in lines if (text := peel(line).text) and not text.isspace()]
+            heads = [text for text in texts if not _LAUNCHERS_OWN.match(text)]
             first = Counter(text[0] for text in heads)
-            more = {p.name for p in self.weak if p.name not in spoken and heads and _shows(p, heads, first)}
+            shown = {p.name: _labels_shown(p, heads, first) for p in self.weak if p.name not in dialect.spoken and heads}
+            more = {name: Labels.of(labels) for name, labels in shown.items() if labels}
             if not more:
                 break
-            spoken |= more
-            label = self._meaning_of_label(Dialect(spoken), lines) if "tee-template" in spoken else label
-        return Dialect(spoken, label)
+            spoken = dialect.spoken | more.keys()
+            dialect = Dialect(spoken, dialect.label, {**dialect.known, **more})
+            if "tee-template" in more:
+                dialect = replace(dialect, label=self._meaning_of_label(dialect, lines))
+        return dialect
 
     def _meaning_of_label(self, dialect: Dialect, lines: Sequence[str]) -> Literal["rank", "local_rank"]:
         """``[trainer 3]:`` shows a global rank unless torch's own rank stands behind it and differs."""
@@ -294,28 +296,59 @@ class Dialect:
     """Weak dialects it shows throughout."""
     label: Literal["rank", "local_rank"] = "rank"
     """What the number of a custom tee template means."""
+    known: Mapping[str, Labels] = field(default_factory=dict, compare=False)
+    """By weak dialect, the labels it uses here."""
 
 
-def _shows(prefix: Prefix, heads: Sequence[str], first: Mapping[str, int]) -> bool:
-    """True where enough of the lines carry the prefix next, with labels as they should be."""
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labels a weak dialect was seen with: how they look, and how large their numbers can be."""
+
+    forms: frozenset[str]
+    largest: int
+
+    @classmethod
+    def of(cls, labels: Iterable[str]) -> Labels:
+        """From labels seen; the largest number is taken generously, as only a sample was looked at."""
+        seen = set(labels)
+        numbers = [int(label) for label in seen if label.isdigit()]
+        return cls(frozenset(_form(label) for label in seen), 16 * (max(numbers, default=0) + 1))
+
+    def admit(self, label: str) -> bool:
+        """True where the label is of the kind seen."""
+        return _form(label) in self.forms and not (label.isdigit() and int(label) > self.largest)
+
+
+def _form(label: str) -> str:
+    return re.sub(r"\d+", "0", label)
+
+
+_LAUNCHERS_OWN = re.compile(r"(?:srun|slurmstepd[\w.-]*|mpirun|prterun|salloc|sbatch): ")
+"""A launcher labels its tasks' lines, not its own."""
+
+
+def _labels_shown(prefix: Prefix, heads: Sequence[str], first: Mapping[str, int]) -> list[str]:
+    """The labels of the lines that carry the prefix next, where those are enough and as they should be; else nothing."""
     rule = prefix.consistent
     assert rule is not None and prefix.pattern is not None
     opening = _first_characters(prefix)
     if opening is not _ANY and sum(count for character, count in first.items() if character in opening) < rule.share * len(heads):
-        return False
+        return []
     matches = [m for m in map(_compiled(prefix.pattern).match, heads) if m]
     share = len(matches) / len(heads)
     if not matches or share < rule.share:
-        return False
+        return []
     labels = [_label(m) for m in matches]
     if _rising(labels) != rule.numbered:
-        return False
-    return len(set(labels)) >= rule.labels or (rule.alone is not None and share >= rule.alone)
+        return []
+    enough = len(set(labels)) >= rule.labels or (rule.alone is not None and share >= rule.alone)
+    return labels if enough else []
 
 
-def _label(match: re.Match[str]) -> str:
-    """Who the line says it is from: the first fact it carries."""
-    return next((value for value in match.groups() if value), match.group())
+def _label(match: re.Match[str], groups: Iterable[tuple[str, int]] | None = None) -> str:
+    """Who the line says it is from: the first fact it carries, else the whole prefix."""
+    values = match.groups() if groups is None else [match[index] for _, index in groups]
+    return next((value for value in values if value), match.group())
 
 
 def _rising(labels: Sequence[str]) -> bool:
@@ -383,14 +416,15 @@ class Peeler:
         self._table: dict[tuple[int, str], _Alternatives | None] = {}
         self._compiled: dict[tuple[str, ...], _Alternatives] = {}
 
-    def peel(self, line: str, outer: Peeled = NOTHING_PEELED) -> Peeled:
-        """Take off every prefix at the start of ``line``; ``outer`` is what was known before it."""
+    def peel(self, line: str, outer: Peeled = NOTHING_PEELED, limit: int = MAX_LAYERS) -> Peeled:
+        """Take off the prefixes at the start of ``line``, at most ``limit``; ``outer`` is what was known before it."""
         text, pos = line, 0
         layers = outer.layers
         fields = dict(outer.fields)
         state = self._state(outer) if fields else 0
         length = len(text)
-        while pos < length and len(layers) < MAX_LAYERS:
+        known = self.dialect.known
+        while pos < length and len(layers) < limit:
             character = text[pos]
             if character == "{":
                 opened = self._open(text[pos:], fields)
@@ -413,6 +447,8 @@ class Peeler:
             if match is None:
                 break
             prefix, layer, groups, bits = alternatives.by_index[match.lastindex or 0]
+            if known and prefix.name in known and not known[prefix.name].admit(_label(match, groups)):
+                break
             layers += layer
             state |= bits
             for name, index in groups:

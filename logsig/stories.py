@@ -141,6 +141,8 @@ class _Teller:
         for event in events:
             if event.role == "witness":
                 self.stories.witnesses.append(event)
+                if event.rank is not None and event.frames and "exitcode" not in event.facts and "signal" not in event.facts:
+                    self._story(event.rank).peer.append(event)  # it died telling of another rank
             elif event.role == "notice":
                 self.stories.notices.append(event)
             else:
@@ -203,8 +205,17 @@ class _Teller:
         if ending is None:
             return pid is not None and pid in self.stopped_pids
         if ending.signal == 15:
-            return True
+            return not self._was_terminated_first(ending)
         return ending.signal == 9 and (pid in self.stopped_pids or pid in self.escalated_pids or self._after_cancel(ending))
+
+    def _was_terminated_first(self, ending: Exit) -> bool:
+        """Without an agent that sends SIGTERM, a rank reported as terminated before any other left was ended from outside."""
+        others = [item for item in self.attempt.exits if item.rank != ending.rank and (item.code or item.signal)]
+        agent = self.stopped_pids or any(item.witness == "elastic-child-failed" for item in self.attempt.exits) or self._cancelled_before(ending)
+        return not agent and bool(others) and all(item.order > ending.order and item.signal != 15 for item in others)
+
+    def _cancelled_before(self, ending: Exit) -> bool:
+        return any(event.order < ending.order and self.catalog.get(event.signature).family == "scheduler" for event in self.attempt.events)
 
     def _after_cancel(self, ending: Exit) -> bool:
         """srun's ``Killed`` after ``Terminating StepId`` is the step's end, not a cause."""
@@ -275,7 +286,9 @@ class _Teller:
                 story.stopped = True  # the launcher kills the others once one has failed by itself
             if ending is None or story.stopped or story.own:
                 continue
-            if ending.signal in FATAL_SIGNALS:
+            if ending.signal == 15:
+                story.derived = self._exit_event(story, ending, FINDINGS[15])
+            elif ending.signal in FATAL_SIGNALS:
                 teardown = ending.signal == 6 and (story.peer or story.secondary)
                 if not teardown:
                     story.derived = self._exit_event(story, ending, FINDINGS[ending.signal])
@@ -291,7 +304,7 @@ class _Teller:
             facts["pid"] = ending.pid
         return Event(
             name, self.catalog.get(name).role, ending.line, ending.line.text, facts, story.rank, ending.node or story.log.node, self.attempt.number,
-            ending.time, ending.order,
+            ending.time, ending.order, derived=True,
         )  # fmt: skip
 
 

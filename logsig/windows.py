@@ -6,6 +6,7 @@ are counted. The choice depends on the findings alone, so it is the same for a f
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
@@ -14,6 +15,10 @@ from typing import Protocol
 
 LINE = 1 << 16
 """Longest line that a window is widened to; longer ones are cut."""
+STEP = 1 << 20
+
+Sighting = tuple[int, int, bytes | None]
+"""(literal, where it ends in the input, label of its line)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,7 @@ class Limits:
     """An input that small is kept as it is."""
     head: int = 256 << 10
     tail: int = 512 << 10
-    sizes: tuple[tuple[int, int, int], ...] = ((8, 32 << 10, 64 << 10), (64, 8 << 10, 16 << 10), (1 << 62, 2 << 10, 6 << 10))
+    widths: tuple[tuple[int, int, int], ...] = ((8, 32 << 10, 64 << 10), (64, 8 << 10, 16 << 10), (1 << 62, 2 << 10, 6 << 10))
     """(windows of a literal up to which it holds, bytes before its hit, bytes after)"""
     named: int = 4
     """Windows for a literal of one writer."""
@@ -34,23 +39,24 @@ class Limits:
     """A hit that far from the last one of its kind is another incident."""
     incidents: int = 128
     again: int = 2 << 20
-    """Bytes for further hits of one literal of writers met before."""
+    """Bytes for further incidents of one literal and writers met before."""
     again_in_all: int = 8 << 20
     in_all: int = 48 << 20
 
     @staticmethod
     def shared(inputs: int) -> Limits:
-        """Gives each of many inputs its part."""
+        """Gives each of many inputs its part, so that together they keep about as much as a few."""
+        one = Limits()
         if inputs <= 1:
-            return Limits()
-        standard = Limits()
+            return one
         return Limits(
-            whole=max(standard.whole // inputs, 16 << 10),
-            head=min(standard.head, max(8 * standard.head // inputs, 2 << 10)),
-            tail=min(standard.tail, max(16 * standard.tail // inputs, 4 << 10)),
-            again=max(4 * standard.again // inputs, 16 << 10),
-            again_in_all=max(2 * standard.again_in_all // inputs, 64 << 10),
-            in_all=max(4 * standard.in_all // inputs, 128 << 10) if inputs > 4 else standard.in_all,
+            whole=max(one.whole // inputs, 16 << 10),
+            head=min(one.head, max(8 * one.head // inputs, 2 << 10)),
+            tail=min(one.tail, max(16 * one.tail // inputs, 4 << 10)),
+            widths=one.widths if inputs <= 64 else one.widths[1:] if inputs <= 1024 else one.widths[2:],
+            again=max(4 * one.again // inputs, 16 << 10),
+            again_in_all=max(4 * one.again_in_all // inputs, 64 << 10),
+            in_all=min(one.in_all, max(4 * one.in_all // inputs, 128 << 10)),
         )
 
 
@@ -61,19 +67,20 @@ class Findings:
     offset: int
     size: int
     newlines: int
-    is_clean: bool
-    """Begins at a line's start."""
     counts: dict[int, int] = field(default_factory=dict)
     """Hits per literal."""
-    hits: tuple[tuple[int, int, bytes | None], ...] = ()
-    """(literal, where it ends in the input, label of its line): of each literal and label the first few, far ones and the last."""
+    hits: tuple[Sighting, ...] = ()
+    """Of each literal and label the first few, far ones and the last, in the order of the input."""
 
 
 class Kept(Protocol):
     """Bytes of the input that can still be had."""
 
-    def read(self, start: int, stop: int) -> bytes: ...
-    def line(self, offset: int) -> int: ...
+    def read(self, start: int, stop: int) -> bytes:
+        """Gives what is there of ``start`` to ``stop``."""
+
+    def line(self, offset: int) -> int:
+        """Gives the number of the line in which ``offset`` lies."""
 
 
 @dataclass(slots=True)
@@ -82,6 +89,7 @@ class Window:
 
     start: int
     stop: int
+    kind: str = "hit"
     first_line: int = 0
     parts: list[bytes] = field(default_factory=list)
     have: int = -1
@@ -93,42 +101,41 @@ class Window:
         if self.have < 0:
             self.start = self.have = _line_start(kept, self.start)
             self.first_line = kept.line(self.start)
-        upto = min(self.stop, end)
+        self._take(kept, min(self.stop, end))
+        if self.stop <= end:
+            self._finish_line(kept, end)
+            self.is_done = True
+
+    def _take(self, kept: Kept, upto: int) -> None:
         if upto > self.have:
             self.parts.append(kept.read(self.have, upto))
             self.have = upto
-        if self.stop <= end:
-            rest = kept.read(self.have, min(self.have + LINE, end))
-            more = 0 if self._ends_a_line() else (rest.find(b"\n") + 1 or len(rest))
-            self.parts.append(rest[:more])
-            self.have += more
-            self.is_done = True
 
-    def _ends_a_line(self) -> bool:
+    def _finish_line(self, kept: Kept, end: int) -> None:
         last = next((part for part in reversed(self.parts) if part), b"\n")
-        return last.endswith(b"\n")
+        if not last.endswith(b"\n"):
+            rest = kept.read(self.have, min(self.have + LINE, end))
+            self._take(kept, self.have + (rest.find(b"\n") + 1 or len(rest)))
 
 
 def _line_start(kept: Kept, offset: int) -> int:
     """Goes back to the start of the line, or stays where the line is too long for that."""
-    if offset <= 0:
-        return 0
-    before = kept.read(max(0, offset - LINE), offset)
+    before = kept.read(max(0, offset - LINE), offset) if offset > 0 else b""
     newline = before.rfind(b"\n")
     if newline >= 0:
         return offset - len(before) + newline + 1
-    return 0 if offset <= LINE and len(before) == offset else offset
+    return max(0, offset) if len(before) < offset or offset > LINE else 0
 
 
 class Keeper:
     """Chooses windows from findings in the order of the input."""
 
     def __init__(self, limits: Limits) -> None:
-        self.left_out: dict[int, int] = {}
-        """Hits per literal that no window holds."""
         self.counts: dict[int, int] = {}
+        self.labels: dict[bytes, None] = {}
+        """Writers of the lines with hits, in order."""
         self._limits = limits
-        self._windows: list[Window] = [Window(0, limits.head)]
+        self._windows: list[Window] = [Window(0, limits.head, "head")]
         self._open: Window | None = None
         self._last: dict[int, Window] = {}
         self._pairs: dict[tuple[int, bytes | None], list[int]] = {}
@@ -139,16 +146,13 @@ class Keeper:
 
     def choose(self, findings: Findings) -> None:
         """Takes the next block's findings into account."""
-        shown: dict[int, int] = {}
         for literal, end, label in findings.hits:
+            if label is not None:
+                self.labels.setdefault(label)
             if not self._take(literal, end, label):
                 self._last[literal] = self._around(end, literal)
-            else:
-                shown[literal] = shown.get(literal, 0) + 1
         for literal, count in findings.counts.items():
             self.counts[literal] = self.counts.get(literal, 0) + count
-            if count > shown.get(literal, 0) and not self._holds(findings):
-                self.left_out[literal] = self.left_out.get(literal, 0) + count - shown.get(literal, 0)
 
     def windows(self) -> Iterator[Window]:
         """Gives all windows chosen so far."""
@@ -157,13 +161,15 @@ class Keeper:
 
     def collect(self, kept: Kept, end: int) -> None:
         """Takes what the open windows still need."""
-        for window in self.windows():
-            if not window.is_done:
-                window.collect(kept, end)
+        for window in self._unfinished():
+            window.collect(kept, end)
 
-    def _holds(self, findings: Findings) -> bool:
-        """Tells whether one window holds the whole block."""
-        return self._open is not None and self._open.start <= findings.offset and self._open.stop >= findings.offset + findings.size
+    def _unfinished(self) -> list[Window]:
+        """Gives the windows that want more, from the few that can."""
+        recent = [window for window in (*self._windows[:1], *self._windows[-64:], *self._last.values()) if not window.is_done]
+        if len(recent) >= 64:  # a burst of small windows in one block
+            return [window for window in self.windows() if not window.is_done]
+        return recent
 
     def _take(self, literal: int, end: int, label: bytes | None) -> bool:
         """Tells whether the hit gets a window, or lies in one, and opens or widens it."""
@@ -175,15 +181,14 @@ class Keeper:
         pair[1] = end
         is_new = pair[0] < (limits.unnamed if label is None else limits.named)
         is_again = is_far and pair[0] < limits.incidents
-        if self._in_all > limits.in_all or not (is_new or is_again):
-            return self._open is not None and end <= self._open.stop
-        wanted = self._around(end, literal)
-        cost = wanted.stop - (wanted.start if self._open is None else max(wanted.start, self._open.stop))
-        if is_new or self._affords(literal, cost):
-            pair[0] += 1
-            self._in_all += max(cost, 0)
-            self._widen(wanted, literal)
-            return True
+        if self._in_all <= limits.in_all and (is_new or is_again):
+            wanted = self._around(end, literal)
+            cost = wanted.stop - (wanted.start if self._open is None else max(wanted.start, self._open.stop))
+            if is_new or self._affords(literal, cost):
+                pair[0] += 1
+                self._in_all += max(cost, 0)
+                self._widen(wanted, literal)
+                return True
         return self._open is not None and end <= self._open.stop
 
     def _affords(self, literal: int, cost: int) -> bool:
@@ -196,7 +201,7 @@ class Keeper:
 
     def _around(self, end: int, literal: int) -> Window:
         opened = self._opened.get(literal, 0)
-        before, after = next((before, after) for upto, before, after in self._limits.sizes if opened < upto)
+        before, after = next((before, after) for upto, before, after in self._limits.widths if opened < upto)
         return Window(max(0, end - before), end + after)
 
     def _widen(self, wanted: Window, literal: int) -> None:
@@ -215,28 +220,33 @@ class Ring:
     """The recent bytes of a stream, with line numbers."""
 
     def __init__(self, size: int) -> None:
+        self.end = 0
         self._size = size
         self._blocks: deque[tuple[int, int, bytes]] = deque()
         self._held = 0
         self._lines = 1
-        self.end = 0
 
-    def add(self, offset: int, text: bytes, newlines: int) -> None:
+    @property
+    def begin(self) -> int:
+        """Where the bytes begin that are still there."""
+        return self._blocks[0][0] if self._blocks else self.end
+
+    def add(self, findings: Findings, text: bytes) -> None:
         """Takes the next block and forgets the oldest that isn't needed."""
-        self._blocks.append((offset, self._lines, text))
-        self._lines += newlines
+        self._blocks.append((findings.offset, self._lines, text))
+        self._lines += findings.newlines
         self._held += len(text)
-        self.end = offset + len(text)
+        self.end = findings.offset + len(text)
         while self._held - len(self._blocks[0][2]) >= self._size:
             self._held -= len(self._blocks.popleft()[2])
 
     def read(self, start: int, stop: int) -> bytes:
         """Gives what is still there of ``start`` to ``stop``."""
-        parts = []
-        for offset, _line, text in self._blocks:
-            if offset < stop and start < offset + len(text):
-                parts.append(text[max(0, start - offset) : stop - offset])
-        return b"".join(parts)
+        return b"".join(
+            text[max(0, start - offset) : stop - offset]
+            for offset, _line, text in self._blocks
+            if offset < stop and start < offset + len(text)
+        )
 
     def line(self, offset: int) -> int:
         """Gives the number of the line in which ``offset`` lies."""
@@ -249,22 +259,44 @@ class Ring:
 class Disk:
     """The bytes of a file, with line numbers from the newlines counted per block."""
 
-    def __init__(self, descriptor: int, read_at: ReadAt) -> None:
+    begin = 0
+
+    def __init__(self, descriptor: int) -> None:
+        self.end = 0
+        self.is_short = False
+        """The file gave less than it did at first: it was cut while it was read."""
         self._descriptor = descriptor
-        self._read_at = read_at
         self._offsets: list[int] = []
         self._lines: list[int] = []
         self._next_line = 1
-        self._at: tuple[int, int] = (0, 1)
+        self._at = (0, 1)
 
     def add(self, findings: Findings) -> None:
         """Takes the next block's place and newlines."""
         self._offsets.append(findings.offset)
         self._lines.append(self._next_line)
         self._next_line += findings.newlines
+        self.end = findings.offset + findings.size
 
     def read(self, start: int, stop: int) -> bytes:
-        return self._read_at(self._descriptor, max(0, stop - start), start)
+        """Gives what is there of ``start`` to ``stop``."""
+        stop = min(stop, self.end)
+        parts: list[bytes] = []
+        while start < stop:
+            part = self._part(start, stop - start)
+            if not part:
+                self.is_short = True
+                break
+            parts.append(part)
+            start += len(part)
+        return b"".join(parts)
+
+    def _part(self, start: int, size: int) -> bytes:
+        try:
+            os.lseek(self._descriptor, start, os.SEEK_SET)
+            return os.read(self._descriptor, size)
+        except OSError:
+            return b""
 
     def line(self, offset: int) -> int:
         """Gives the number of the line in which ``offset`` lies, counting from the nearest place known."""
@@ -273,14 +305,10 @@ class Disk:
         if known <= self._at[0] <= offset:
             known, line = self._at
         while known < offset:
-            piece = self.read(known, min(offset, known + LINE * 16))
+            piece = self.read(known, min(offset, known + STEP))
             if not piece:
                 break
             line += piece.count(b"\n")
             known += len(piece)
         self._at = (known, line)
         return line
-
-
-class ReadAt(Protocol):
-    def __call__(self, descriptor: int, size: int, offset: int, /) -> bytes: ...

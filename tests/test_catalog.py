@@ -26,6 +26,15 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def lone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put an empty library in place of ours."""
+    (tmp_path / "signatures").mkdir()
+    monkeypatch.setattr(catalog, "PACKAGE", tmp_path / "logsig")
+    monkeypatch.setattr(catalog, "_cache_key", lambda digest: digest)
+    monkeypatch.setattr(catalog, "BUILT", tmp_path / "logsig" / "_library" / "library.jsonl")
+
+
+@pytest.fixture
 def pack(tmp_path: Path) -> Path:
     return packs.write(tmp_path / "pack")
 
@@ -115,6 +124,7 @@ def test_all_faults_of_all_files_are_told_at_once(pack: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("lone")
 def test_a_faulty_pack_stops_the_load(pack: Path) -> None:
     packs.write(pack, packs.edited(("role: initiator", "role: initator")))
     with pytest.raises(CatalogError) as error:
@@ -125,6 +135,7 @@ def test_a_faulty_pack_stops_the_load(pack: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("lone")
 def test_lenient_loads_the_good_files_and_keeps_the_faults(pack: Path) -> None:
     packs.write(pack, "schema: 1\n", "host/bad.yaml")
     loaded = load_catalog([pack], lenient=True)
@@ -142,6 +153,7 @@ def test_a_duplicate_id_names_both_files(pack: Path, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("lone")
 def test_a_pack_that_does_not_exist_is_told(tmp_path: Path) -> None:
     with pytest.raises(CatalogError) as error:
         load_catalog([tmp_path / "nowhere"])

@@ -98,10 +98,12 @@ def layout(catalog: Catalog, identity: str, width: int) -> str:
 
 def _section(section: Section, width: int) -> list[str]:
     lines = [click.style(section.heading, bold=True)]
-    for number, block in enumerate(section.blocks):
-        if number and block.kind == "label":
+    before = None
+    for block in section.blocks:
+        if before and (block.kind == "label" or "code" in (block.kind, before)):
             lines.append("")
         lines += _block(block, width)
+        before = block.kind
     return lines
 
 
@@ -110,7 +112,7 @@ def _block(block: Block, width: int) -> list[str]:
 
     text = inert.block(block.text)
     if block.kind == "code":
-        return [f"    {line}" for line in text.split("\n")]
+        return [f"      {line}" for line in text.split("\n")]
     if block.kind == "point":
         return _wrapped(text, width, "  - ", "    ")
     if block.kind == "label":

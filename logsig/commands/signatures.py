@@ -11,6 +11,7 @@ import click
 if TYPE_CHECKING:
     from logsig import check as checks
     from logsig.catalog import Catalog
+    from logsig.errors import Fault
 
 FAULTY = 2
 
@@ -92,7 +93,7 @@ def check(ctx: click.Context, targets: tuple[Path, ...], no_samples: bool) -> No
 
     line = None if no_samples else _line()
     reports = [check.check(target, line) for target in targets or (catalog.library_folder(),)]
-    faults = list(dict.fromkeys(fault for report in reports for fault in report.faults))
+    faults = sorted({fault for report in reports for fault in report.faults}, key=_place)
     for fault in faults:
         click.echo(_shortened(str(fault)))
     signatures, samples = sum(report.signatures for report in reports), sum(report.samples for report in reports)
@@ -100,6 +101,10 @@ def check(ctx: click.Context, targets: tuple[Path, ...], no_samples: bool) -> No
         f"{signatures} signatures, {samples} samples: {len(faults) or 'no'} fault{'' if len(faults) == 1 else 's'}"
     )
     ctx.exit(FAULTY if faults else 0)
+
+
+def _place(fault: Fault) -> tuple[str, int, str]:
+    return fault.path, fault.line or 0, str(fault)
 
 
 def _line() -> checks.Line:

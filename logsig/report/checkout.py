@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from logsig.model import Cause, Diagnosis, Frame
+    from logsig.model import Cause, Frame
 
 _NOT_OURS = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python\d[\d.]*)/|^<|(?:^|/)torch/")
 ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE", "BUILDKITE_BUILD_CHECKOUT_PATH", "BUILD_SOURCESDIRECTORY")
@@ -48,10 +48,10 @@ def locate(frames: Sequence[Frame], root: str) -> Spot | None:
     return None
 
 
-def log_spot(diagnosis: Diagnosis, cause: Cause, root: str) -> Spot | None:
+def log_spot(cause: Cause, root: str) -> Spot | None:
     """Gives the first line of evidence, where the log itself lies below the checkout."""
-    for evidence in (*cause.evidence, *diagnosis.unexplained):
-        path = _relative(evidence.source.path, root)
+    for evidence in cause.evidence:
+        path = relative(evidence.source.path, root)
         if path:
             return Spot(path, evidence.source.line)
     return None
@@ -59,7 +59,7 @@ def log_spot(diagnosis: Diagnosis, cause: Cause, root: str) -> Spot | None:
 
 def _below(path: str, root: str) -> str | None:
     """Finds a frame's file below the root: the path itself, or its longest ending that is there."""
-    direct = _relative(path, root)
+    direct = relative(path, root)
     if direct:
         return direct
     parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".")]
@@ -72,7 +72,7 @@ def _below(path: str, root: str) -> str | None:
     return None
 
 
-def _relative(path: str, root: str) -> str | None:
+def relative(path: str, root: str) -> str | None:
     """Gives an existing path relative to the root, or None where it lies elsewhere."""
     try:
         inside = os.path.relpath(os.path.realpath(path), os.path.realpath(root))

@@ -111,13 +111,19 @@ _LIVE = re.compile(_CODE + r"|[^\s`]*(?:@|://|\bwww\.)[^\s`]*|(?<!\w)(?:GH-|#|!)
 """Code between backticks, and words that a forge would turn into a link or a notification: both become code spans."""
 
 
-def markdown(text: str) -> str:
+def markdown(text: str, in_table: bool = False) -> str:
     """Gives a sentence as Markdown text: nothing in it but code is markup, no link, no image, no HTML, no mention."""
-    text, out, end = line(text), [], 0
+    text, out, end = line(text), "", 0
     for found in _LIVE.finditer(text):
-        out += [_escape(text[end : found.start()], at_start=end == 0), code_span(found.group().strip("`"))]
+        out = _join(out, _escape(text[end : found.start()], at_start=end == 0))
+        out = _join(out, code_span(found.group().strip("`"), in_table))
         end = found.end()
-    return "".join([*out, _escape(text[end:], at_start=end == 0)])
+    return _join(out, _escape(text[end:], at_start=end == 0))
+
+
+def _join(left: str, right: str) -> str:
+    """Keeps two runs of backticks from becoming one."""
+    return f"{left} {right}" if left.endswith("`") and right.startswith("`") else left + right
 
 
 def _escape(text: str, at_start: bool) -> str:

@@ -202,7 +202,8 @@ class Layout:
         left = max(cells.width(name) for name in names) + 2
         size = min(self._columns - left - 2, 100)
         drawn = [
-            [cells.pad(name, left) + self._draw(lane, size)] for name, lane in zip(names, picture.lanes, strict=True)
+            [(cells.pad(name, left) + self._draw(lane, size)).rstrip()]
+            for name, lane in zip(names, picture.lanes, strict=True)
         ]
         lines = [self._painted(drawn, ["bad" if lane.is_first else "" for lane in picture.lanes]).rstrip("\n")]
         legend = [f"{self._glyph(kind)} {_LEGEND[kind]}" for kind in (*picture.kinds, "nothing")]

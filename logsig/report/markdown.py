@@ -116,4 +116,4 @@ def _code(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return inert.markdown(text)
+    return inert.markdown(text, in_table=True)

@@ -61,6 +61,11 @@ class Quote:
         """Gives ``file:line``."""
         return f"{self.path}:{self.line}"
 
+    @property
+    def hit(self) -> QuotedLine:
+        """Gives the line that carries the evidence, without its neighbours."""
+        return next(line for line in self.lines if line.is_hit)
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -137,6 +142,19 @@ def page(diagnosis: Diagnosis) -> Page:
         doubts=found.doubts,
         environment=tuple(_environment(found)),
     )
+
+
+def causes_of(found: Diagnosis) -> tuple[Cause, ...]:
+    """Gives what a list of problems shows: the causes, or a failure that no signature knows as one of its own."""
+    if found.root_cause:
+        return (found.root_cause, *found.other_causes)
+    if found.outcome != "unrecognised":
+        return ()
+    from logsig.model import Cause
+
+    title = "The job failed, and no known signature explains it"
+    ranks = () if found.first_failing_rank is None else (found.first_failing_rank,)
+    return (Cause("unrecognised", "unrecognised", title, "error", "low", title, found.unexplained, {}, "no", ranks),)
 
 
 def _finding(cause: Cause, is_root: bool) -> Finding:

@@ -1,0 +1,97 @@
+"""Hangs without an error: a log that stops in mid-training, or an outside stop long after the last step.
+
+Takes stories, gives ``Hang`` only on positive evidence (design: a lagging rank, a gap of many step times before a later line, an outside kill
+after a gap). Ranks whose output was never captured are not called silent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from logsig.model import LogLine, RankLog
+from logsig.stories import Stories
+
+GAP_STEPS = 20
+"""A silence of so many step times is a gap …"""
+GAP_SECONDS = 120.0
+"""… and of at least so many seconds."""
+CLEAR_LAG = 2
+"""Ranks that wait for one another are at most one step apart; more is a lag."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """A hang and what shows it."""
+
+    rank: int | None
+    line: LogLine
+    """The last sign of progress: of the suspect, else of the job."""
+    reasons: tuple[str, ...]
+    sure: bool
+    """The rank is shown by more than one step's lag, or by a lag and a gap."""
+
+
+def find(stories: Stories, outside_time: float | None = None, outside: bool = False) -> Hang | None:
+    """Returns the hang, if the attempt shows one; ``outside_time`` is when something outside stopped the job."""
+    logs = [story.log for story in stories.ranks.values() if story.log.last_step is not None]
+    attempt = stories.attempt
+    if attempt.last_progress_order < 0 or any(story.log.finished for story in stories.ranks.values()):
+        return None
+    gap = _gap(logs, attempt.last_progress_time, outside_time if outside_time is not None else attempt.last_time)
+    lagging, lag = _lagging(logs)
+    reasons: list[str] = []
+    if lagging is not None and (lag >= CLEAR_LAG or gap or outside):
+        leaders = max(log.last_step or 0 for log in logs)
+        reasons.append(f"Rank {lagging.rank} reported step {lagging.last_step} last, the other {len(logs) - 1} ranks step {leaders}.")
+    if gap:
+        reasons.append(f"The last step was reported {_duration(gap)} before the {'job was stopped' if outside else 'last line'}; until then steps came every {_step(logs)}.")
+    line = lagging.last_step_line if lagging is not None else _last(logs)
+    if not reasons or line is None or (not gap and lag < CLEAR_LAG):
+        return None
+    return Hang(lagging.rank if lagging is not None else None, line, tuple(reasons), lagging is not None and (lag >= CLEAR_LAG or bool(gap)))
+
+
+def _lagging(logs: list[RankLog]) -> tuple[RankLog | None, int]:
+    """The one rank whose last step is behind all others', and by how much."""
+    if len(logs) < 3:
+        if len(logs) == 2 and abs((logs[0].last_step or 0) - (logs[1].last_step or 0)) >= CLEAR_LAG:
+            low, high = sorted(logs, key=lambda log: log.last_step or 0)
+            return low, (high.last_step or 0) - (low.last_step or 0)
+        return None, 0
+    counts = Counter(log.last_step for log in logs)
+    low = min(logs, key=lambda log: log.last_step or 0)
+    rest = [log.last_step or 0 for log in logs if log is not low]
+    lag = min(rest) - (low.last_step or 0)
+    if counts[low.last_step] != 1 or lag < 1:
+        return None, 0
+    return low, lag
+
+
+def _gap(logs: list[RankLog], last_progress: float | None, end: float | None) -> float | None:
+    """Seconds between the last step and the end, where that is many step times."""
+    if last_progress is None or end is None:
+        return None
+    pace = [log.step_seconds for log in logs if log.step_seconds is not None]
+    if not pace:
+        return None
+    silence = end - last_progress
+    return silence if silence >= max(GAP_SECONDS, GAP_STEPS * max(pace)) else None
+
+
+def _step(logs: list[RankLog]) -> str:
+    pace = [log.step_seconds for log in logs if log.step_seconds is not None]
+    return _duration(max(pace)) if pace else "step"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 180:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 10_800 else f"{seconds / 3600:.1f} h"
+
+
+def _last(logs: list[RankLog]) -> LogLine | None:
+    with_steps = [log for log in logs if log.last_step_line is not None]
+    return max(with_steps, key=lambda log: log.last_step_order).last_step_line if with_steps else None

@@ -1,0 +1,109 @@
+"""A look at one block: takes bytes, gives how often each literal stands there, and the hits worth a window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from logsig.blocks import Block
+from logsig.engine import Engine, Hit
+from logsig.labels import label_at
+from logsig.views import read_again, signs
+from logsig.windows import Findings, Sighting
+
+FIRST = 4
+"""Hits of one literal and writer that a block reports, beside far ones and the last."""
+APART = 64 << 10
+LINE = 8 << 10
+"""How far a line's start and end are looked for."""
+
+
+def look(block: Block, engine: Engine) -> Findings:
+    """Finds the literals of one block and counts its newlines."""
+    data, start, stop = block.data, block.start, block.stop
+    begin = start if block.is_clean else max(0, start - engine.longest)
+    found = engine.find(memoryview(data)[begin:stop])
+    newlines = data.count(b"\n", start, stop)
+    thinned = _Thinned(data, start)
+    if found:
+        thinned.take(begin, found)
+    if marks := signs(data, start, stop):
+        thinned.take_hidden(_hidden(data, start, stop, marks, engine, begin, found))
+    if not thinned.counts:
+        return Findings(block.offset, stop - start, newlines)
+    return Findings(block.offset, stop - start, newlines, thinned.counts, thinned.hits(block.offset - start))
+
+
+@dataclass(slots=True)
+class _Thinned:
+    """Counts all hits and leaves of each literal and label the first few, those far from the one before, and the last."""
+
+    data: bytearray
+    start: int
+    counts: dict[int, int] = field(default_factory=dict)
+    _kept: list[Sighting] = field(default_factory=list)
+    _pairs: dict[tuple[int, bytes | None], list[int]] = field(default_factory=dict)
+    """(literal, label) -> [hits, end of the last, end of the last kept]"""
+
+    def take(self, begin: int, found: list[Hit]) -> None:
+        data, start, counts, pairs, kept = self.data, self.start, self.counts, self._pairs, self._kept
+        line_end, label = -1, None
+        for literal, at in found:
+            end = begin + at
+            if end <= start:
+                continue  # found in the block before
+            counts[literal] = counts.get(literal, 0) + 1
+            if end > line_end:
+                line = data.rfind(b"\n", max(0, end - LINE), end) + 1
+                line_end = data.find(b"\n", end, end + LINE)
+                label = label_at(data, line or max(0, end - LINE), end)
+            pair = pairs.get((literal, label))
+            if pair is None:
+                pairs[literal, label] = [1, end, end]
+                kept.append((literal, end, label))
+                continue
+            pair[0] += 1
+            if pair[0] <= FIRST or end - pair[1] > APART:
+                kept.append((literal, end, label))
+                pair[2] = end
+            pair[1] = end
+
+    def take_hidden(self, hidden: Iterator[Sighting]) -> None:
+        """Adds hits that only another reading shows."""
+        for literal, end, label in hidden:
+            self.counts[literal] = self.counts.get(literal, 0) + 1
+            pair = self._pairs.setdefault((literal, label), [0, end, -1])
+            pair[0] += 1
+            if pair[0] <= FIRST or end - pair[1] > APART:
+                self._kept.append((literal, end, label))
+                pair[2] = end
+            pair[1] = end
+
+    def hits(self, shift: int) -> tuple[Sighting, ...]:
+        """Gives what is left, by its place in the input."""
+        lasts = [(literal, last, label) for (literal, label), (_, last, kept) in self._pairs.items() if last != kept]
+        found = sorted([*self._kept, *lasts], key=lambda hit: (hit[1], hit[0], hit[2] or b""))
+        return tuple((literal, end + shift, label) for literal, end, label in found)
+
+
+def _hidden(
+    data: bytearray, start: int, stop: int, marks: frozenset[str], engine: Engine, begin: int, found: list[Hit]
+) -> Iterator[Sighting]:
+    """Gives the hits that other readings show beyond the plain one, placed in proportion within their piece."""
+    position = 0
+    piece, seen = (-1, -1), dict[int, int]()
+    for left, right, reading in read_again(data, start, stop, marks):
+        if (left, right) != piece:
+            piece, seen = (left, right), {}
+            while position < len(found) and begin + found[position][1] <= right:
+                if begin + found[position][1] > left:
+                    seen[found[position][0]] = seen.get(found[position][0], 0) + 1
+                position += 1
+        counted: dict[int, int] = {}
+        for literal, end in engine.find(reading):
+            counted[literal] = counted.get(literal, 0) + 1
+            if counted[literal] > seen.get(literal, 0):
+                line = reading.rfind(b"\n", 0, end) + 1
+                label = label_at(reading, line, end) if line else None
+                yield literal, left + (right - left) * end // max(len(reading), 1), label
+        seen = {literal: max(counted.get(literal, 0), seen.get(literal, 0)) for literal in {*counted, *seen}}

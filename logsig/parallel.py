@@ -1,0 +1,235 @@
+"""Several processes for large inputs: takes places, gives what each holds, in order; the same with one process as with many.
+
+Large plain files are looked at in segments, everything else place by place. Children are forked, so they share the
+compiled literals; where there is no fork, where threads run, or where the inputs are small, this process does it all.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import select
+import signal
+import struct
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from logsig.blocks import BLOCK, StreamSource, cut_from
+from logsig.engine import Engine
+from logsig.inputs import Leaf, Place, Skipped, leaves
+from logsig.look import look
+from logsig.skim import Skimmed, gather, open_leaf, size_of, skim
+from logsig.windows import Findings, Limits
+
+WORTH = 96 << 20
+"""Bytes in all below which one process is as fast."""
+SEGMENT = 32 * BLOCK
+UNIT = struct.Struct("<I")
+
+Found = list[Skimmed | Skipped]
+Task = Callable[[], Any]
+
+
+def skim_all(places: list[Place], engine: Engine, limits: Limits, max_bytes: int | None, jobs: int | None) -> Iterator[Found]:
+    """Gives for each place, in order, what it held."""
+    sizes = [size_of(place.disk) if place.disk else 0 for place in places]
+    workers = jobs or _cores()
+    if workers < 2 or max_bytes is not None or sum(sizes) < WORTH or not _may_fork():
+        for place in places:
+            yield _read(place, engine, limits, max_bytes)
+        return
+    plans = [_plan(place, size, engine, limits) for place, size in zip(places, sizes, strict=True)]
+    tasks = [task for plan in plans for task in plan.tasks]
+    results = _run(tasks, min(workers, len(tasks))) if len(tasks) > 1 else {}
+    position = 0
+    for plan in plans:
+        parts = [results.pop(number, None) for number in range(position, position + len(plan.tasks))]
+        position += len(plan.tasks)
+        yield plan.finish(parts)
+
+
+def _read(place: Place, engine: Engine, limits: Limits, max_bytes: int | None) -> Found:
+    """Reads all leaves of a place, each before the next is asked for."""
+    return [leaf if isinstance(leaf, Skipped) else skim(leaf, engine, limits, max_bytes) for leaf in leaves(place)]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _may_fork() -> bool:
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
+# ---------------------------------------------------------------- what is to be done
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A place: what children do for it, and how their answers become its findings."""
+
+    tasks: tuple[Task, ...]
+    finish: Callable[[list[Any]], Found]
+
+
+def _plan(place: Place, size: int, engine: Engine, limits: Limits) -> _Plan:
+    if place.disk is None or not os.path.isfile(place.disk) or place.path == "<stdin>":
+        return _Plan((), lambda _parts: _read(place, engine, limits, None))
+    leaf = _plain(place) if size >= 2 * SEGMENT else None
+    if leaf is None:
+        return _Plan(
+            (lambda: _read(place, engine, limits, None),),
+            lambda parts: parts[0] if parts[0] is not None else _read(place, engine, limits, None),
+        )
+    starts = range(0, size, SEGMENT)
+    tasks = tuple(_segment_task(leaf, start, None if start + SEGMENT >= size else start + SEGMENT, engine) for start in starts)
+    return _Plan(tasks, lambda parts: [_join(leaf, tasks, parts, engine, limits)])
+
+
+def _plain(place: Place) -> Leaf | None:
+    """Gives the leaf of a file whose bytes are the log's own."""
+    fresh = Place(place.desk, place.origin, place.disk)
+    first = next(leaves(fresh), None)
+    return first if isinstance(first, Leaf) and first.disk is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    findings: tuple[Findings, ...]
+    fault: str | None
+
+
+def _segment_task(leaf: Leaf, start: int, stop: int | None, engine: Engine) -> Callable[[], _Segment]:
+    return lambda: _look_at(leaf, start, stop, engine)
+
+
+def _look_at(leaf: Leaf, start: int, stop: int | None, engine: Engine) -> _Segment:
+    """Looks at the blocks of a file from ``start`` to ``stop``, both on the grid; without ``stop`` to the end."""
+    with open_leaf(leaf) as file:
+        before = _bytes_before(file, start, BLOCK + engine.longest)
+        file.seek(start)
+        source = StreamSource(file, None if stop is None else stop - start)
+        blocks = cut_from(source, engine.longest, start, before, is_part=stop is not None)
+        findings = tuple(look(block, engine) for block in blocks)
+    return _Segment(findings, None if source.fault is None else str(source.fault))
+
+
+def _bytes_before(file: io.FileIO, position: int, size: int) -> bytes:
+    file.seek(max(0, position - size))
+    parts: list[bytes] = []
+    left = min(size, position)
+    while left > 0 and (part := file.read(left)):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def _join(leaf: Leaf, tasks: tuple[Task, ...], parts: list[Any], engine: Engine, limits: Limits) -> Skimmed | Skipped:
+    """Chooses and reads the windows of a file whose segments were looked at."""
+    segments: list[_Segment] = [part if part is not None else task() for task, part in zip(tasks, parts, strict=True)]
+    source = StreamSource(io.BytesIO())
+    faults = [segment.fault for segment in segments if segment.fault]
+    source.fault = OSError(faults[0]) if faults else None
+    with open_leaf(leaf) as file:
+        return gather(leaf, file, (found for segment in segments for found in segment.findings), engine, limits, source)
+
+
+# ---------------------------------------------------------------- processes
+
+
+def _run(tasks: list[Task], workers: int) -> dict[int, Any]:
+    """Runs the tasks in forked children; what a child couldn't do is missing from the answer."""
+    todo_read, todo_write = os.pipe()
+    answers: list[int] = []
+    children: list[int] = []
+    try:
+        for _ in range(workers):
+            read, write = os.pipe()
+            child = os.fork()
+            if child == 0:
+                os.close(todo_write)
+                _work(tasks, todo_read, write)
+            os.close(write)
+            answers.append(read)
+            children.append(child)
+        os.close(todo_read)
+        return _collect(answers, todo_write, len(tasks))
+    except BaseException:
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        for child in children:
+            os.waitpid(child, 0)
+
+
+def _work(tasks: list[Task], todo: int, answer: int) -> None:
+    """Does tasks until there are none; never returns."""
+    code = 1
+    try:
+        while number := os.read(todo, UNIT.size):
+            (index,) = UNIT.unpack(number)
+            _send(answer, pickle.dumps((index, tasks[index]()), pickle.HIGHEST_PROTOCOL))
+        code = 0
+    except BaseException:  # noqa: BLE001, S110  (the parent does it again and meets the fault itself)
+        pass
+    finally:
+        os._exit(code)
+
+
+def _send(pipe: int, data: bytes) -> None:
+    view = memoryview(UNIT.pack(len(data)) + data)
+    while view:
+        view = view[os.write(pipe, view) :]
+
+
+def _collect(answers: list[int], todo: int, count: int) -> dict[int, Any]:
+    """Hands out the numbers of tasks and takes the answers as they come."""
+    results: dict[int, Any] = {}
+    buffers = {answer: bytearray() for answer in answers}
+    waiting = list(range(count))
+    os.set_blocking(todo, False)
+    while buffers:
+        waiting = _hand_out(todo, waiting)
+        readable, _, _ = select.select(list(buffers), [], [], 0.2 if waiting else None)
+        for answer in readable:
+            data = os.read(answer, 1 << 20)
+            if not data:
+                os.close(answer)
+                del buffers[answer]
+                continue
+            buffers[answer] += data
+            results.update(_answers(buffers[answer]))
+    if waiting:
+        os.close(todo)
+    return results
+
+
+def _hand_out(todo: int, waiting: list[int]) -> list[int]:
+    """Writes numbers while the pipe takes them, and closes it behind the last."""
+    done = 0
+    try:
+        for number in waiting:
+            os.write(todo, UNIT.pack(number))
+            done += 1
+    except BlockingIOError:
+        return waiting[done:]
+    except BrokenPipeError:  # every child is gone
+        return waiting[done:]
+    if waiting:
+        os.close(todo)
+    return []
+
+
+def _answers(buffer: bytearray) -> Iterator[tuple[int, Any]]:
+    """Takes whole answers off the buffer."""
+    while len(buffer) >= UNIT.size:
+        (size,) = UNIT.unpack_from(buffer)
+        if len(buffer) < UNIT.size + size:
+            return
+        yield pickle.loads(memoryview(buffer)[UNIT.size : UNIT.size + size])  # noqa: S301  (from our own child)
+        del buffer[: UNIT.size + size]

@@ -1,0 +1,173 @@
+"""Reads one input block by block and keeps what may matter of it: takes a leaf, gives its excerpts and counts."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from logsig.ahead import Ahead
+from logsig.blocks import StreamSource, cut
+from logsig.engine import Engine
+from logsig.inputs import Leaf, Skipped, Stream, fault
+from logsig.labels import labels_in
+from logsig.look import look
+from logsig.model import Excerpt, Origin
+from logsig.tails import last_words
+from logsig.windows import Disk, Findings, Keeper, Limits, Ring, Window
+
+RING = 16 << 20
+"""Recent bytes of a stream that are held."""
+BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Skimmed:
+    """What one input gave."""
+
+    origin: Origin
+    excerpts: tuple[Excerpt, ...]
+    size: int
+    counts: dict[int, int]
+    """Hits per literal."""
+    left_out: dict[int, int] = field(default_factory=dict)
+    """Hits per literal that no excerpt holds."""
+    doubts: tuple[str, ...] = ()
+    unreadable: bool = False
+
+
+def skim(leaf: Leaf, engine: Engine, limits: Limits, max_bytes: int | None) -> Skimmed | Skipped:
+    """Reads one input; a file that can't even be opened is skipped with its reason."""
+    if leaf.stream is not None:
+        return _skim_stream(leaf, leaf.stream, engine, limits, max_bytes)
+    try:
+        file = open_leaf(leaf)
+    except OSError as error:
+        return Skipped(leaf.origin.path, fault(error))
+    with file:
+        source = StreamSource(file, max_bytes)
+        found = (look(block, engine) for block in cut(source, engine.longest))
+        return gather(leaf, file, found, engine, limits, source)
+
+
+def open_leaf(leaf: Leaf) -> io.FileIO:
+    """Opens a leaf that lies on disk."""
+    return io.FileIO(leaf.disk or leaf.origin.path, "rb")
+
+
+def gather(
+    leaf: Leaf, file: io.FileIO, findings: Iterator[Findings], engine: Engine, limits: Limits, source: StreamSource
+) -> Skimmed:
+    """Chooses windows from the findings of a whole file, then reads them from it."""
+    keeper, disk = Keeper(limits), Disk(file.fileno())
+    for found in findings:
+        disk.add(found)
+        keeper.choose(found)
+    return _finish(leaf.origin, keeper, disk, limits, engine, source)
+
+
+def _skim_stream(leaf: Leaf, stream: Stream, engine: Engine, limits: Limits, max_bytes: int | None) -> Skimmed:
+    """Keeps windows as the bytes go by."""
+    with Ahead(stream) as ahead:
+        source = StreamSource(ahead, max_bytes)
+        keeper, ring = Keeper(limits), Ring(max(RING, limits.whole))
+        for block in cut(source, engine.longest):
+            found = look(block, engine)
+            ring.add(found, block.text())
+            keeper.choose(found)
+            keeper.collect(ring, ring.end)
+        return _finish(leaf.origin, keeper, ring, limits, engine, source)
+
+
+def _finish(
+    origin: Origin, keeper: Keeper, kept: Ring | Disk, limits: Limits, engine: Engine, source: StreamSource
+) -> Skimmed:
+    """Collects the windows that are still open, the tail, the last words of all writers, and what is to be said."""
+    end = kept.end
+    doubts = list(_faults(origin.path, source, end))
+    if end <= limits.whole:
+        windows = [Window(0, end, "head")]
+        _collect(windows, kept)
+    else:
+        windows = [*keeper.windows(), Window(max(0, end - limits.tail), end, "tail")]
+        _collect(windows, kept)
+        words, unheard = _last_words(windows, keeper, kept)
+        _collect(words, kept)
+        windows += words
+        if unheard:
+            doubts.append(f"{origin.path}: {unheard} writers of the start or of errors were not heard near the end")
+    if isinstance(kept, Disk) and kept.is_short:
+        doubts.append(f"{origin.path}: the file changed while it was read; parts of it were lost")
+    excerpts = _excerpts(origin, windows)
+    return Skimmed(
+        origin,
+        excerpts,
+        end,
+        keeper.counts,
+        {} if end <= limits.whole else _left_out(keeper.counts, excerpts, engine),
+        tuple(doubts),
+        source.fault is not None or (isinstance(kept, Disk) and kept.is_short),
+    )
+
+
+def _collect(windows: list[Window], kept: Ring | Disk) -> None:
+    for window in sorted(windows, key=lambda window: window.start):
+        if not window.is_done:
+            window.stop = min(window.stop, kept.end)
+            window.collect(kept, kept.end)
+
+
+def _last_words(windows: list[Window], keeper: Keeper, kept: Ring | Disk) -> tuple[list[Window], int]:
+    head, tail = windows[0], windows[-1]
+    known = {**dict.fromkeys(labels_in(b"".join(head.parts))), **keeper.labels}
+    if not known:
+        return [], 0
+    return last_words(kept, known, tail.start, set(labels_in(b"".join(tail.parts))))
+
+
+def _excerpts(origin: Origin, windows: list[Window]) -> tuple[Excerpt, ...]:
+    """Joins windows that overlap or touch, and frees their parts."""
+    joined: list[tuple[Window, list[bytes], int]] = []
+    for window in sorted(windows, key=lambda window: (window.start, -window.have)):
+        data = b"".join(window.parts)
+        window.parts.clear()
+        stop = window.start + len(data)
+        if joined and window.start <= joined[-1][2]:
+            first, parts, until = joined[-1]
+            if stop > until:
+                parts.append(data[until - window.start :])
+                joined[-1] = (first, parts, stop)
+        elif data:
+            joined.append((window, [data], stop))
+    return tuple(_excerpt(origin, first, b"".join(parts)) for first, parts, _ in joined)
+
+
+def _excerpt(origin: Origin, window: Window, data: bytes) -> Excerpt:
+    if window.start == 0 and data.startswith(BOM):
+        return Excerpt(origin, 1, len(BOM), data[len(BOM) :], window.kind)
+    return Excerpt(origin, window.first_line, window.start, data, window.kind)
+
+
+def _left_out(counts: dict[int, int], excerpts: tuple[Excerpt, ...], engine: Engine) -> dict[int, int]:
+    """Counts the hits that no excerpt holds."""
+    left = dict(counts)
+    for excerpt in excerpts:
+        for literal, _end in engine.find(excerpt.data):
+            left[literal] = left.get(literal, 0) - 1
+    return {literal: count for literal, count in left.items() if count > 0}
+
+
+def _faults(path: str, source: StreamSource, end: int) -> Iterator[str]:
+    if source.fault is not None:
+        yield f"{path}: {fault(source.fault)}; the {end:,} bytes before were read"
+    if source.is_limited:
+        yield f"{path}: read only up to the limit of {end:,} bytes"
+
+
+def size_of(path: str) -> int:
+    """Gives the size of a file, 0 where it can't be had."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0

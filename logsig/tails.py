@@ -1,0 +1,46 @@
+"""The last sign of life of every writer: takes the bytes before a tail, gives the last line of each writer not heard in it."""
+
+from __future__ import annotations
+
+from logsig.labels import label_at, labels_in
+from logsig.windows import Disk, Ring, Window
+
+STEP = 1 << 20
+FAR = 64 << 20
+"""How far back a few writers are looked for."""
+NEAR = 16 << 20
+"""How far back many are."""
+FEW = 12
+MOST = 20_000
+
+
+def last_words(kept: Disk | Ring, known: dict[bytes, None], start: int, heard: set[bytes]) -> tuple[list[Window], int]:
+    """Gives a window on the last line of each writer of ``known`` not ``heard`` from ``start`` on, and how many weren't found."""
+    missing = {label for label in list(known)[:MOST] if label not in heard}
+    windows: list[Window] = []
+    stop = start
+    while missing and stop > kept.begin and start - stop < (FAR if len(missing) <= FEW else NEAR):
+        begin = max(kept.begin, stop - STEP)
+        data = kept.read(begin, stop)
+        newline = 0 if begin == kept.begin else data.find(b"\n") + 1
+        for label, at in _last_lines(data[newline:], missing).items():
+            missing.discard(label)
+            line_start = begin + newline + at
+            windows.append(Window(line_start, line_start + 1, "tail"))
+        stop = begin + newline if begin + newline < stop else begin
+    return windows, len(missing)
+
+
+def _last_lines(data: bytes, missing: set[bytes]) -> dict[bytes, int]:
+    if len(missing) > FEW:
+        return {label: at for label, at in labels_in(data).items() if label in missing}
+    found: dict[bytes, int] = {}
+    for label in missing:
+        stop = len(data)
+        while (at := data.rfind(label, 0, stop)) >= 0:
+            start = data.rfind(b"\n", 0, at) + 1
+            if label_at(data, start, len(data)) == label:
+                found[label] = start
+                break
+            stop = at
+    return found

@@ -1,0 +1,40 @@
+"""Where no signature names the cause: the lines that stand out.
+
+Takes the job's lines, gives the earliest alarming lines that few ranks printed. A line is compared by its template: numbers, paths and quoted
+text masked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+
+from logsig.model import LogLine
+
+SHOWN = 5
+LOOKED_AT = 20_000
+"""Lines, from the end of what was read."""
+_ALARM = re.compile(
+    r"\b(?:error|fail(?:ed|ure|ing)?|exception|abort\w*|kill\w*|fatal|panic|crash\w*|cannot|can't|unable|denied|refused|invalid|corrupt\w*|timed? ?out|not found|no such|terminat\w+|"
+    r"unexpected\w*|illegal|segfault|lost|unreachable|overflow|nan|inf)\b",
+    re.I,
+)
+_MASK = re.compile(r"0x[0-9a-f]+|\b\d[\d.,:e+-]*|'[^']*'|\"[^\"]*\"|(?:/[\w.@+-]+)+")
+_HARMLESS = re.compile(r"errors?\s*[=:]\s*0\b|failed\w*\s*[=:]\s*0\b|\b0 (?:errors?|failed|failures)\b|error_file|error[_ ]handling|warnings?\.warn|Setting OMP_NUM_THREADS|^\s*File \"|loss|ERROR_HANDLING", re.I)
+
+
+def find(lines: Sequence[LogLine]) -> tuple[LogLine, ...]:
+    """Returns up to five lines, in reading order: the rarest kinds among the alarming ones."""
+    kinds: dict[str, list[LogLine]] = defaultdict(list)
+    writers: dict[str, set[object]] = defaultdict(set)
+    for line in lines[-LOOKED_AT:]:
+        text = line.text[:400]
+        if (line.level in ("E", "F") or _ALARM.search(text)) and not _HARMLESS.search(text):
+            key = _MASK.sub("#", text)[:120]
+            kinds[key].append(line)
+            writers[key].add(line.writer)
+    rare = sorted(kinds, key=lambda key: (len(writers[key]) > 1, len(kinds[key]) > 3, lines.index(kinds[key][0]) if len(kinds) < 64 else 0))
+    chosen = [kinds[key][0] for key in rare[:SHOWN]]
+    position = {id(line): index for index, line in enumerate(lines)}
+    return tuple(sorted(chosen, key=lambda line: position[id(line)]))
