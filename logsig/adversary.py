@@ -112,7 +112,7 @@ def from_pattern(pattern: str) -> Iterator[Hostile]:
         for driver in dict.fromkeys((piece, rest[:1], rest[:40], piece + rest[:1])):
             if driver:
                 yield Hostile(head, driver, rest[:-1] + SPOILT)
-                yield Hostile(head, driver, f"\n{SPOILT}")
+                yield Hostile(head, driver, f"{SPOILT}\n{rest}")
 
 
 def _parse(pattern: str) -> Any:

@@ -158,7 +158,7 @@ class _Answer:
             next_time=states.next_time(self.stories, verdict, self.job, self.outcome) if shown else (),
             doubts=self._doubts(),
             timeline=states.timeline(self.stories, verdict, rows),
-            unusual=self._unusual(),
+            unexplained=self._unexplained(),
             signature_count=len(self.catalog.signatures),
             library_digest=self.catalog.digest,
         )
@@ -253,7 +253,7 @@ class _Answer:
             for name, found in sorted(groups.items(), key=lambda item: item[1][0].order)
         )
 
-    def _unusual(self) -> tuple[Evidence, ...]:
+    def _unexplained(self) -> tuple[Evidence, ...]:
         """The lines that stand out, where no signature says what went wrong."""
         known = self.root is not None and self.root.signature != "worker-exit"
         if known or self.outcome in ("healthy", "unfinished", "empty"):

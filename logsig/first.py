@@ -329,7 +329,7 @@ def _peer_between(case: Case, found: Sequence[Event]) -> Event | None:
         return None
     second = min(event.order - len(event.lines) for event in rest)
     peers = [event.order for rank in case.stories.ranks for event in case.stories.ranks[rank].peer if rank != first.rank]
-    return first if any(first.order < order < second for order in peers) else None
+    return first if any(first.order < order <= second for order in peers) else None
 
 
 def _loose(case: Case, loose: Sequence[Event]) -> Verdict:
@@ -444,10 +444,10 @@ def _as(case: Case, signature: str, event: Event | None) -> Event | None:
 
 def _waiting_event(case: Case) -> Event | None:
     """The event that says what the job waited for: the best known kind, earliest."""
-    events = [event for event in case.stories.events() if event.role == "either" or (event.role == "collateral" and case.catalog.get(event.signature).family != "launcher")]
+    events = [event for event in case.stories.events() if event.role in ("either", "witness") or (event.role == "collateral" and case.catalog.get(event.signature).family != "launcher")]
     if not events:
         return None
-    return min(events, key=lambda event: (event.role != "either", case.catalog.get(event.signature).match.net, event.order))
+    return min(events, key=lambda event: (("either", "collateral", "witness").index(event.role), case.catalog.get(event.signature).match.net, event.order))
 
 
 def _one_missing(case: Case) -> Verdict | None:

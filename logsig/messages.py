@@ -91,12 +91,20 @@ class _Grouper:
         if line.gap:
             self.close_file(line.source.path)
         text = line.text
+        self._note_rank(writer, text)
         if self._continues_cpp(line, text):
             return
         stack = self.open.get(writer)
         if stack and self._feed(writer, stack, line, text):
             return
         self._begin(writer, line, text)
+
+    def _note_rank(self, writer: Writer, text: str) -> None:
+        """Remembers whose traceback is announced: by torchrun's table, ``mp.spawn``, Ray's snippets."""
+        if "local_rank" in text and (table := _TABLE_RANK.match(text)):
+            self.table_rank[writer] = int(table["rank"])
+        elif ("-- Process" in text or "Rank " in text or "(RANK " in text) and (found := _ANNOUNCED.search(text)):
+            self.announced[writer] = int(next(value for value in found.groups() if value is not None))
 
     # -------------------------------------------------------- continuing
 
@@ -153,7 +161,7 @@ class _Grouper:
         limit = MAX_CONTINUATION if (line.rank is not None or line.local_rank is not None or line.task is not None) else MAX_BARE_CONTINUATION
         if current.kind == "line":
             return False
-        if current.more >= limit or line.gap:
+        if current.more >= limit or line.gap or _TABLE_TRACEBACK.match(text):
             return False
         if current.kind == "dump":
             return line.layers == current.exception_layers and not _TRACEBACK.match(text) and not _BEGINS.match(text)
@@ -214,12 +222,6 @@ class _Grouper:
     # -------------------------------------------------------- beginning
 
     def _begin(self, writer: Writer, line: LogLine, text: str) -> None:
-        table = _TABLE_RANK.match(text)
-        if table:
-            self.table_rank[writer] = int(table["rank"])
-        found = _ANNOUNCED.search(text)
-        if found:
-            self.announced[writer] = int(next(value for value in found.groups() if value is not None))
         within = _TABLE_TRACEBACK.match(text)
         if within or _TRACEBACK.match(text):
             message = _Open([line], "frames", order=self.order, dedent=_indent(text) if not within else 2)

@@ -472,8 +472,6 @@ class Diagnosis:
     timeline: Timeline | None = None
     signature_count: int = 0
     library_digest: str = ""
-    unusual: tuple[Evidence, ...] = ()
-    """Where no signature names the cause: the lines that stand out, earliest first."""
     unreadable: bool = False
     """An input was unreadable in whole or part: exit code 3."""
     unexplained: tuple[Evidence, ...] = ()

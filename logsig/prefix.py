@@ -273,7 +273,7 @@ class Prefixes:
             more = {name: Labels.of(labels) for name, labels in shown.items() if labels}
             if not more:
                 break
-            spoken = dialect.spoken | more.keys()
+            spoken = dialect.spoken | frozenset(more)
             dialect = Dialect(spoken, dialect.label, {**dialect.known, **more})
             if "tee-template" in more:
                 dialect = replace(dialect, label=self._meaning_of_label(dialect, lines))
@@ -310,9 +310,10 @@ class Labels:
     @classmethod
     def of(cls, labels: Iterable[str]) -> Labels:
         """From labels seen; the largest number is taken generously, as only a sample was looked at."""
-        seen = set(labels)
-        numbers = [int(label) for label in seen if label.isdigit()]
-        return cls(frozenset(_form(label) for label in seen), 16 * (max(numbers, default=0) + 1))
+        seen = Counter(labels)
+        often = [label for label, count in seen.items() if count > 1] or list(seen)
+        numbers = [int(label) for label in often if label.isdigit()]
+        return cls(frozenset(_form(label) for label in often), 16 * (max(numbers, default=0) + 1))
 
     def admit(self, label: str) -> bool:
         """True where the label is of the kind seen."""

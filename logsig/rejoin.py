@@ -77,9 +77,8 @@ def wrap_width(lines: Sequence[str], begins: Callable[[str], bool]) -> int | Non
 def _is_width(lines: Sequence[str], width: int, begins: Callable[[str], bool]) -> bool:
     """True where lines of exactly this length go on in the next line, often in mid-word."""
     broken_words = split_letters = going_on = beginning = 0
-    for line, following in dict.fromkeys(zip(lines, lines[1:], strict=False)):
-        if len(line) != width or _RULE.match(line):
-            continue
+    pairs = [pair for pair in zip(lines, lines[1:], strict=False) if len(pair[0]) == width and not _RULE.match(pair[0])]
+    for line, following in {(_masked(line), _masked(following)): (line, following) for line, following in pairs}.values():
         if not following or begins(following) or _BEGINNING.match(following) or _alike(line, following):
             beginning += 1
             continue
@@ -90,7 +89,7 @@ def _is_width(lines: Sequence[str], width: int, begins: Callable[[str], bool]) -
         return True
     if width not in COMMON_WIDTHS:
         return False
-    return (split_letters >= 1 and not beginning) or (broken_words >= 1 and going_on >= 2 and going_on >= 4 * beginning)
+    return (split_letters >= 1 and going_on >= beginning) or (broken_words >= 1 and going_on >= 2 and going_on >= 4 * beginning)
 
 
 def _alike(line: str, following: str) -> bool:

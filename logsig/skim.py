@@ -115,7 +115,7 @@ def _collect(windows: list[Window], kept: Ring | Disk) -> None:
     for window in sorted(windows, key=lambda window: window.start):
         if not window.is_done:
             window.stop = min(window.stop, kept.end)
-            window.collect(kept, kept.end)
+            window.collect(kept, kept.end, is_all=True)
 
 
 def _last_words(windows: list[Window], keeper: Keeper, kept: Ring | Disk) -> tuple[list[Window], int]:

@@ -96,26 +96,30 @@ class Window:
     """Collected up to here; -1 before the first part."""
     is_done: bool = False
 
-    def collect(self, kept: Kept, end: int) -> None:
-        """Takes what there is up to ``end``."""
+    def collect(self, kept: Kept, end: int, *, is_all: bool) -> None:
+        """Takes what there is up to ``end``; where that ``is_all``, nothing more will come."""
         if self.have < 0:
             self.start = self.have = _line_start(kept, self.start)
             self.first_line = kept.line(self.start)
         self._take(kept, min(self.stop, end))
         if self.stop <= end:
-            self._finish_line(kept, end)
-            self.is_done = True
+            self.is_done = self._finish_line(kept, end) or is_all
 
     def _take(self, kept: Kept, upto: int) -> None:
         if upto > self.have:
             self.parts.append(kept.read(self.have, upto))
             self.have = upto
 
-    def _finish_line(self, kept: Kept, end: int) -> None:
+    def _finish_line(self, kept: Kept, end: int) -> bool:
+        """Goes on to the end of the last line; tells whether it was there, or is too far."""
         last = next((part for part in reversed(self.parts) if part), b"\n")
-        if not last.endswith(b"\n"):
-            rest = kept.read(self.have, min(self.have + LINE, end))
-            self._take(kept, self.have + (rest.find(b"\n") + 1 or len(rest)))
+        if last.endswith(b"\n"):
+            return True
+        begin = max(self.have, self.stop)
+        rest = kept.read(begin, min(self.stop + LINE, end))
+        newline = rest.find(b"\n")
+        self._take(kept, begin + (newline + 1 if newline >= 0 else len(rest)))
+        return newline >= 0 or self.have >= self.stop + LINE
 
 
 def _line_start(kept: Kept, offset: int) -> int:
@@ -162,7 +166,7 @@ class Keeper:
     def collect(self, kept: Kept, end: int) -> None:
         """Takes what the open windows still need."""
         for window in self._unfinished():
-            window.collect(kept, end)
+            window.collect(kept, end, is_all=False)
 
     def _unfinished(self) -> list[Window]:
         """Gives the windows that want more, from the few that can."""

@@ -107,11 +107,11 @@ REFUSALS = {
     ),
     "unknown-capture": (
         ("  key: the key", "  keyy: the other\n  key: the key"),
-        "cat:15: captures.keyy: found the unknown capture keyy, expected a name of the closed list (hint: did you mean key?)",
+        "cat:17: captures.keyy: found the unknown capture keyy, expected a name of the closed list (hint: did you mean key?)",
     ),
     "capture-in-no-pattern": (
         ("  key: the key", "  host: the other\n  key: the key"),
-        "cat:15: captures.host: found host in no pattern, expected a group (?P<host>…) "
+        "cat:17: captures.host: found host in no pattern, expected a group (?P<host>…) "
         "(hint: remove the line or capture it)",
     ),
     "group-in-unless": (
@@ -141,7 +141,7 @@ REFUSALS = {
     ),
     "explains-itself": (
         ("remedies:\n", "explains: [{signature: cat-on-keyboard, reach: job}]\nremedies:\n"),
-        "cat:16: explains[0].signature: found its own id cat-on-keyboard, expected another signature",
+        "cat:18: explains[0].signature: found its own id cat-on-keyboard, expected another signature",
     ),
     "unknown-resembled": (
         ("guide:\n", "guide:\n  resembles: {dog-on-keyboard: it barks}\n"),
@@ -228,7 +228,7 @@ def test_a_file_named_yml_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "pattern",
     [
-        r"cat on keyboard(?:\s*\w+\s*)*!",
+        r"keyboard(?:\w+\s?)*z",
         r"cat on keyboard: (?:a|aa|a+)+b",
         r"cat on keyboard: [^\n]*[^\n]*[^\n]*[^\n]*z",
         r"(?:\w+\s*){1,30}keyboard!",
@@ -240,7 +240,7 @@ def test_a_pattern_that_backtracks_is_refused(pattern: str) -> None:
 
 
 def test_a_backtracking_pattern_is_told_with_its_place(tmp_path: Path) -> None:
-    (fault,) = told(packs.write(tmp_path / "pack", packs.edited(("key (?P<key>\\w{1,20})", "key (?P<key>(?:\\w+)+)!?$"))))
+    (fault,) = told(packs.write(tmp_path / "pack", packs.edited(("'cat on keyboard: key", "'(?:\\w+\\s*){1,30}keyboard: key"))))
     assert fault.startswith("cat:15: match.pattern: found a pattern that needs more than 0.1 s on ")
     assert fault.endswith("begin with a word)")
 
@@ -310,7 +310,7 @@ def test_over_settles_who_claims_an_example(tmp_path: Path) -> None:
 
 
 def test_an_unrelated_initiator_in_an_example_is_told(tmp_path: Path) -> None:
-    folder = packs.write(tmp_path / "pack", packs.edited(("key Q\n", "key Q\n      [rank3]: RuntimeError: dog barks\n")))
+    folder = packs.write(tmp_path / "pack", packs.edited(("key Q\n", "key Q\n      [rank2]: RuntimeError: dog barks\n")))
     dog = packs.edited(
         ("id: cat-on-keyboard", "id: dog-barks"),
         ("cat on keyboard: key Q", "dog barks"),
@@ -324,7 +324,7 @@ def test_an_unrelated_initiator_in_an_example_is_told(tmp_path: Path) -> None:
         "cat:30: examples[0].log: found one-cat: dog-barks besides, expected cat-on-keyboard alone, or explains, or over"
     ]
     explained = packs.edited(
-        ("key Q\n", "key Q\n      [rank3]: RuntimeError: dog barks\n"),
+        ("key Q\n", "key Q\n      [rank2]: RuntimeError: dog barks\n"),
         ("remedies:\n", "explains: [{signature: dog-barks, reach: same-rank}]\nremedies:\n"),
     )
     assert told(packs.write(folder, explained), LINE) == []

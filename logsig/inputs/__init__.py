@@ -81,6 +81,7 @@ class Place:
         self.depth = depth
         self._stream = None if stream is None else Prefetched(stream)
         self._head: bytes | None = None
+        self._opened: list[io.FileIO] = []
 
     @property
     def path(self) -> str:
@@ -105,8 +106,18 @@ class Place:
         """Opens the bytes, from the first on; a stream can be opened once."""
         if self._stream is not None:
             return self._stream
-        assert self.disk is not None
-        return io.FileIO(self.disk, "rb")
+        return self.open_file()
+
+    def open_file(self) -> io.FileIO:
+        """Opens the file on disk, for one read at any offset; it is closed with the place."""
+        file = io.FileIO(self.disk or "", "rb")
+        self._opened.append(file)
+        return file
+
+    def close(self) -> None:
+        """Closes what this place opened."""
+        for file in self._opened:
+            file.close()
 
     def inside(self, stream: Stream, name: str | None = None) -> Place:
         """Gives the place of a stream found in this one: its content unpacked, or its member ``name``."""
@@ -116,8 +127,7 @@ class Place:
         return Place(self.desk, origin, None, stream, self.depth + 1)
 
     def _first(self) -> bytes:
-        assert self.disk is not None
-        with io.FileIO(self.disk, "rb") as file:
+        with io.FileIO(self.disk or "", "rb") as file:
             return file.read(HEAD) or b""
 
     def _open_special(self) -> None:
@@ -125,7 +135,7 @@ class Place:
         if self._stream is None and self.disk is not None:
             state = os.stat(self.disk)
             if not stat.S_ISREG(state.st_mode) or state.st_size == 0:
-                self._stream = Prefetched(io.FileIO(self.disk, "rb"))
+                self._stream = Prefetched(self.open_file())
                 self.disk = None
 
 
@@ -196,6 +206,8 @@ def leaves(place: Place) -> Iterator[Leaf | Skipped]:
                 yield item
     except (OSError, EOFError, DamagedError) as error:
         yield Skipped(place.path, fault(error))
+    finally:
+        place.close()
 
 
 def fault(error: BaseException) -> str:

@@ -45,7 +45,7 @@ def read(place: Place) -> Iterator[Item]:
 
 def _seekable(place: Place) -> IO[bytes]:
     if place.disk is not None:
-        return open(place.disk, "rb")  # noqa: SIM115  (closed with the archive)
+        return io.BufferedReader(place.open_file())
     stream, parts, size = place.open(), [], 0
     while part := stream.read(1 << 20):
         parts.append(part)

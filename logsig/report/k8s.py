@@ -38,7 +38,7 @@ def _lines(shown: Page) -> list[str]:
     ]
     help_ = [f"help: {remedy.title}: {' '.join(remedy.steps)}" for remedy in shown.remedies]
     ranks = [f"rank {row.ranks}: {row.what}{f' ({row.node})' if row.node else ''}" for row in shown.ranks]
-    because = [f"why: {text}" for text in shown.because]
+    because = [f"why: {text}" for text in (*shown.because, *shown.consequences)]
     rest = [*shown.attempts, *help_[1:], *(f"not seen: {text}" for text in shown.doubts)]
     return [shown.verdict, *causes, *evidence, *help_[:1], *because, *ranks[:8], *rest]
 

@@ -110,6 +110,7 @@ class Page:
     ledger: tuple[LedgerTable, ...]
     attempts: tuple[str, ...]
     because: tuple[str, ...]
+    consequences: tuple[str, ...]
     remedies: tuple[Remedy, ...]
     confirm: tuple[str, ...]
     next_time: tuple[str, ...]
@@ -135,7 +136,8 @@ def page(diagnosis: Diagnosis) -> Page:
         picture=picture(found) if found.timeline else None,
         ledger=tuple(_ledger(group) for group in found.ledger or ()),
         attempts=tuple(_attempt(each) for each in found.attempts) if len(found.attempts) > 1 else (),
-        because=(*found.because, *_sureness(found), *_collateral(found)),
+        because=(*found.because, *_sureness(found)),
+        consequences=tuple(_collateral(found)),
         remedies=found.remedies,
         confirm=found.confirm,
         next_time=found.next_time,

@@ -33,3 +33,10 @@ def _environment() -> Environment:
 def _escapes(name: str | None) -> bool:
     """Escapes what a browser or an XML reader will read; jinja2's own default misses ``.html.j2``."""
     return name is None or name.removesuffix(".j2").endswith((".html", ".svg", ".xml"))
+
+
+@cache
+def source(name: str) -> str:
+    """Gives one of our own files that stand beside the templates, as it is."""
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
+        return file.read()

@@ -1,0 +1,102 @@
+"""``logsig show``: the log as the parser reads it, or one rank's lines of it, with the numbers of the file."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from logsig.model import LogLine
+
+UNREADABLE = 3
+
+
+class Ranks(click.ParamType):  # type: ignore[type-arg] - generic in newer versions of click only
+    """``3``, ``0-3,7``."""
+
+    name = "ranks"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> frozenset[int]:
+        """Checks what stands here."""
+        if isinstance(value, frozenset):
+            return value
+        wanted: set[int] = set()
+        for part in value.split(","):
+            found = re.fullmatch(r"(\d{1,7})(?:-(\d{1,7}))?", part.strip())
+            if not found or (found[2] and int(found[2]) < int(found[1])):
+                self.fail(f"found {value!r}, expected ranks such as 3 or 0-3,7", param, ctx)
+            wanted.update(range(int(found[1]), int(found[2] or found[1]) + 1))
+        return frozenset(wanted)
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(), metavar="[LOG]...")
+@click.option("-r", "--rank", "ranks", type=Ranks(), metavar="N", help="Only these global ranks (3, or 0-3,7).")
+@click.option("--no-rank", is_flag=True, help="Only lines whose rank the log doesn't tell.")
+@click.option("-n", "--last", type=click.IntRange(min=1), metavar="N", help="Only the last N of the lines.")
+@click.option("--raw", is_flag=True, help="The lines as the file has them, prefixes included.")
+@click.pass_context
+def command(ctx: click.Context, /, paths: tuple[str, ...], ranks: frozenset[int] | None, **chosen: Any) -> None:
+    """Show the lines of a rank, with the line numbers of the file.
+
+    Prefixes of launchers and collectors are taken off; a line of several ranks is shown for each of them.
+    """
+    from logsig import whole
+    from logsig.stdin import is_fed
+
+    if not paths and not is_fed():
+        click.echo(ctx.get_help())
+        ctx.exit(2)
+    with whole.read(paths or ("-",), sys.stdin.buffer if sys.stdin else None) as log:
+        chosen_lines: Iterable[tuple[int | None, LogLine]] = (
+            (rank, line) for rank, line in log if _is_wanted(rank, ranks, no_rank=chosen["no_rank"])
+        )
+        if chosen["last"]:
+            chosen_lines = deque(chosen_lines, maxlen=chosen["last"])
+        shown = _print(chosen_lines, with_rank=not ranks or len(ranks) > 1, is_raw=chosen["raw"])
+        for doubt in log.doubts:
+            click.echo(f"logsig: {_inert(doubt)}", err=True)
+        if not shown and ranks:
+            click.echo("logsig: the log shows no line of that rank", err=True)
+        ctx.exit(UNREADABLE if log.unreadable else 0)
+
+
+def _is_wanted(rank: int | None, ranks: frozenset[int] | None, *, no_rank: bool) -> bool:
+    if no_rank:
+        return rank is None or (ranks is not None and rank in ranks)
+    return ranks is None or rank in ranks
+
+
+def _print(found: Iterable[tuple[int | None, LogLine]], *, with_rank: bool, is_raw: bool) -> bool:
+    is_any = False
+    for text in _texts(found, with_rank=with_rank, is_raw=is_raw):
+        is_any = True
+        sys.stdout.write(text)
+    return is_any
+
+
+def _texts(found: Iterable[tuple[int | None, LogLine]], *, with_rank: bool, is_raw: bool) -> Iterator[str]:
+    path = None
+    for rank, line in found:
+        if line.source.path != path:
+            yield from [f"==> {_inert(line.source.path)} <==\n"] if path is not None else []
+            path = line.source.path
+        label = f"{'' if rank is None else f'rank {rank}':<9} " if with_rank else ""
+        yield f"{line.source.line:>7} {label}{_inert(line.raw if is_raw else text_of(line))}\n"
+
+
+def text_of(line: LogLine) -> str:
+    """Gives a line's message with its time, without the other prefixes."""
+    return f"{line.stamp.text} {line.text}" if line.stamp else line.text
+
+
+def _inert(text: str) -> str:
+    from logsig.report.inert import document, line
+
+    encoding = (sys.stdout.encoding if sys.stdout else None) or "utf-8"
+    return document(line(text)).encode(encoding, "backslashreplace").decode(encoding)

@@ -1,0 +1,103 @@
+"""``logsig split``: a file per rank out of one mixed log, the line numbers of the log kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import OrderedDict
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from logsig.commands.show import UNREADABLE, text_of
+from logsig.errors import OutputError
+
+if TYPE_CHECKING:
+    from logsig.whole import Whole
+
+MOST_OPEN = 128
+"""Files held open at a time; thousands of ranks need no more."""
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(), metavar="[LOG]...")
+@click.option("-d", "--directory", type=click.Path(), required=True, metavar="DIR", help="Where the files go.")
+@click.option("--raw", is_flag=True, help="The lines as the log has them, prefixes included.")
+@click.pass_context
+def command(ctx: click.Context, /, paths: tuple[str, ...], directory: str, *, raw: bool) -> None:
+    """Write a file per rank, each line with its number in the log.
+
+    Lines whose rank the log doesn't tell go to unattributed.log. Files of an earlier split are replaced.
+    """
+    from logsig import whole
+    from logsig.stdin import is_fed
+
+    if not paths and not is_fed():
+        click.echo(ctx.get_help())
+        ctx.exit(2)
+    with whole.read(paths or ("-",), sys.stdin.buffer if sys.stdin else None) as log:
+        counts = _split(log, _Files(directory), is_raw=raw)
+        for name, count in sorted(counts.items(), key=lambda item: _order(item[0])):
+            click.echo(f"{count:>9,} {'line ' if count == 1 else 'lines'} {os.path.join(directory, name)}")
+        for doubt in log.doubts:
+            click.echo(f"logsig: {doubt}", err=True)
+        ctx.exit(UNREADABLE if log.unreadable else 0)
+
+
+def _split(log: Whole, files: _Files, *, is_raw: bool) -> dict[str, int]:
+    """Deals the lines out; gives how many went where."""
+    counts: dict[str, int] = {}
+    last: dict[str, str] = {}
+    for rank, line in log:
+        name = "unattributed.log" if rank is None else f"rank_{rank}.log"
+        counts[name] = counts.get(name, 0) + 1
+        path = line.source.path
+        heading = f"==> {path} <==\n" if last.get(name, path if counts[name] == 1 and len(log.files) == 1 else "") != path else ""
+        last[name] = path
+        text = line.raw if is_raw else text_of(line)
+        files.write(name, f"{heading}{line.source.line:>7} {text}\n")
+    files.close()
+    return counts
+
+
+class _Files:
+    """The files of a split; the least recently used ones are closed and opened again when needed."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._open: OrderedDict[str, IO[str]] = OrderedDict()
+        self._known: set[str] = set()
+        try:
+            os.makedirs(directory, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{directory}: {error.strerror}") from error
+
+    def write(self, name: str, text: str) -> None:
+        """Adds a line."""
+        try:
+            self._file(name).write(text)
+        except OSError as error:
+            raise OutputError(f"{os.path.join(self._directory, name)}: {error.strerror}") from error
+
+    def close(self) -> None:
+        """Closes all."""
+        for file in self._open.values():
+            file.close()
+
+    def _file(self, name: str) -> IO[str]:
+        if name in self._open:
+            self._open.move_to_end(name)
+            return self._open[name]
+        if len(self._open) >= MOST_OPEN:
+            self._open.popitem(last=False)[1].close()
+        mode = "a" if name in self._known else "w"
+        self._known.add(name)
+        self._open[name] = open(
+            os.path.join(self._directory, name), mode, encoding="utf-8", errors="surrogateescape", newline=""
+        )
+        return self._open[name]
+
+
+def _order(name: str) -> tuple[int, int]:
+    number = name.removeprefix("rank_").removesuffix(".log")
+    return (0, int(number)) if number.isdigit() else (1, 0)

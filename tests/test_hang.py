@@ -1,0 +1,47 @@
+"""Hangs without an error: positive evidence or nothing."""
+
+from __future__ import annotations
+
+from logsig import analyze_text
+from logsig.catalog import Catalog
+
+
+def stamped(rank: int, step: int, second: int) -> str:
+    return f"2026-11-29 16:{second // 60:02d}:{second % 60:02d},000 INFO [rank{rank}] train: step={step} loss=1.0\n"
+
+
+def test_rank_two_steps_behind_is_a_hang(catalog: Catalog) -> None:
+    """Ranks that wait for one another are at most a step apart."""
+    log = "".join(stamped(rank, step, step) for step in range(10) for rank in range(4) if not (rank == 2 and step > 6))
+    found = analyze_text(log, catalog)
+    assert (found.root_cause and found.root_cause.signature, found.first_failing_rank) == ("job-silent-hang", 2)
+
+
+def test_log_that_stops_within_a_step_is_unfinished(catalog: Catalog) -> None:
+    """A cut in the middle of a step's lines shows no hang."""
+    log = "".join(stamped(rank, step, step) for step in range(10) for rank in range(4))[: -len(stamped(3, 9, 9))]
+    found = analyze_text(log, catalog)
+    assert (found.outcome, found.root_cause) == ("unfinished", None)
+    assert any("running, was cut off, or hangs" in doubt for doubt in found.doubts)
+
+
+def test_rank_zero_only_logging_accuses_nobody(catalog: Catalog) -> None:
+    """Ranks whose output was never captured aren't called silent."""
+    found = analyze_text("world size 4\n" + "".join(stamped(0, step, step) for step in range(10)), catalog)
+    assert (found.outcome, found.silent_ranks, found.first_failing_rank) == ("unfinished", (), None)
+
+
+def test_time_limit_long_after_the_last_step_is_a_hang(catalog: Catalog) -> None:
+    """An outside stop after a gap of many step times ended a hang."""
+    log = "".join(stamped(rank, step, step) for step in range(20) for rank in range(2))
+    log += "slurmstepd: error: *** STEP 77.0 ON node-0 CANCELLED AT 2026-11-29T16:58:00 DUE TO TIME LIMIT ***\n2026-11-29 16:58:00,000 INFO [rank0] train: caught signal\n"
+    found = analyze_text(log, catalog)
+    assert found.root_cause is not None and found.root_cause.signature == "job-silent-hang"
+
+
+def test_time_limit_while_training_is_the_time_limit(catalog: Catalog) -> None:
+    """Without a gap the limit itself is the cause: interrupted."""
+    log = "".join(stamped(rank, step, step) for step in range(20) for rank in range(2))
+    log += "slurmstepd: error: *** STEP 77.0 ON node-0 CANCELLED AT 2026-11-29T16:00:20 DUE TO TIME LIMIT ***\n"
+    found = analyze_text(log, catalog)
+    assert (found.outcome, found.root_cause and found.root_cause.signature) == ("interrupted", "slurm-time-limit")

@@ -1,0 +1,65 @@
+"""Lines become messages: tracebacks whole, chains linked, neighbours kept out."""
+
+from __future__ import annotations
+
+from logsig import lines, messages
+from logsig.model import Excerpt, Message, Origin
+
+
+def grouped(log: str) -> tuple[Message, ...]:
+    return messages.group(lines.read((Excerpt(Origin("x"), 1, 0, log.encode(), "head"),)).lines)
+
+
+def test_traceback_is_one_message_with_frames() -> None:
+    """Type, message and frames of a prefixed traceback."""
+    (found,) = grouped('[rank1]: Traceback (most recent call last):\n[rank1]:   File "/a/t.py", line 3, in f\n[rank1]:     g(x)\n[rank1]:     ^^^^\n[rank1]: KeyError: \'a\'\n')
+    assert (found.text, found.exception, found.fatal) == ("KeyError: 'a'", "KeyError", True)
+    assert [(frame.path, frame.line, frame.function, frame.code) for frame in found.frames] == [("/a/t.py", 3, "f", "g(x)")]
+
+
+def test_interleaved_ranks_are_told_apart() -> None:
+    """Two ranks' tracebacks line by line."""
+    log = "".join(
+        f"[rank{rank}]: {line}\n" for line in ("Traceback (most recent call last):", '  File "/a/t.py", line 3, in f', "    g()", "E: x") for rank in (0, 1)
+    ).replace("[rank1]: E: x", "[rank1]: OSError: y")
+    assert sorted(message.text for message in grouped(log)) == ["E: x", "OSError: y"]
+
+
+def test_unlabelled_interleaved_tracebacks_are_both_found() -> None:
+    """Without prefixes two tracebacks line by line still give two exceptions."""
+    log = "".join(line + "\n" + line + "\n" for line in ("Traceback (most recent call last):", '  File "/a/t.py", line 3, in f', "    g()", "KeyError: 'a'"))
+    assert [message.text for message in grouped(log) if message.exception] == ["KeyError: 'a'", "KeyError: 'a'"]
+
+
+def test_chain_keeps_first_raised_first() -> None:
+    """“During handling” links the messages."""
+    log = (
+        'Traceback (most recent call last):\n  File "/a/t.py", line 3, in f\n    g()\nKeyError: 1\n\nDuring handling of the above exception, another exception occurred:\n\n'
+        'Traceback (most recent call last):\n  File "/a/t.py", line 5, in f\n    h()\nValueError: no such key\n'
+    )
+    (found,) = [message for message in grouped(log) if message.exception]
+    assert (found.text, [link.text for link in found.caused_by]) == ("ValueError: no such key", ["KeyError: 1"])
+
+
+def test_cpp_message_takes_its_continuation_lines() -> None:
+    """C++ loggers prefix the first line only."""
+    log = "[rank3]:[E822 23:40:11.300118204 ProcessGroupNCCL.cpp:552] [Rank 3] Collective raised the following async exception: NCCL error\nncclRemoteError: A call failed\nLast error:\nsocketProgress: closed\n"
+    (found,) = grouped(log)
+    assert found.text.endswith("Last error:\nsocketProgress: closed")
+
+
+def test_table_traceback_belongs_to_the_listed_rank() -> None:
+    """torchrun's table repeats an error file's traceback: it is that rank's."""
+    log = (
+        "Failures:\n[1]:\n  time      : 2026-11-29_16:35:23\n  host      : n\n  rank      : 5 (local_rank: 1)\n  exitcode  : 1 (pid: 9)\n  error_file: /x\n"
+        '  traceback : Traceback (most recent call last):\n    File "/a/t.py", line 3, in f\n      g()\n  KeyError: 1\n  \n'
+    )
+    (found,) = [message for message in grouped(log) if message.exception]
+    assert (found.rank, found.text) == (5, "KeyError: 1")
+
+
+def test_spawn_announces_the_rank() -> None:
+    """mp.spawn names the process before its traceback."""
+    log = '-- Process 2 terminated with the following error:\nTraceback (most recent call last):\n  File "/a/t.py", line 3, in f\n    g()\nKeyError: 1\n'
+    (found,) = [message for message in grouped(log) if message.exception]
+    assert found.rank == 2
