@@ -7,12 +7,16 @@ driven by what it eats and by what stands behind it; and the match, with each ki
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-CHARACTERS = 2048
-"""Length of a hostile text: longer than any honest message. What is cubic at this length takes minutes."""
+CHARACTERS = 1024
+"""Length of a hostile text: longer than honest junk inside a message. What is cubic at this length takes seconds."""
+FIRST_CHARACTERS = 256
+FIRST_SECONDS = 0.001
+"""A pattern that passes a shorter text so quickly needs no longer one: not even cubic growth would exceed the limit."""
 SECONDS = 0.1
 """Processor time a pattern may take on one: well below the matcher's limit, so that a slower machine agrees."""
 SPOILT = "\x01"
@@ -27,9 +31,9 @@ class Hostile:
     piece: str
     tail: str
 
-    def text(self) -> str:
+    def text(self, characters: int) -> str:
         """Write it out."""
-        room = CHARACTERS - len(self.head) - len(self.tail)
+        room = characters - len(self.head) - len(self.tail)
         return self.head + self.piece * max(1, room // max(1, len(self.piece))) + self.tail
 
     def __str__(self) -> str:
@@ -38,12 +42,11 @@ class Hostile:
 
 def slow_text(pattern: Any, samples: Iterable[str], seconds: float = SECONDS) -> Hostile | None:
     """Find a text on which a compiled pattern of ``regex`` exceeds its time."""
-    tried: set[str] = set()
+    tried: set[Hostile] = set()
     for hostile in (*from_pattern(pattern.pattern), *from_match(_longest_match(pattern, list(samples)))):
-        text = hostile.text()
-        if text not in tried and _exceeds(pattern, text, seconds):
+        if hostile not in tried and _is_suspect(pattern, hostile) and _exceeds(pattern, hostile.text(CHARACTERS), seconds):
             return hostile
-        tried.add(text)
+        tried.add(hostile)
     return None
 
 
@@ -59,6 +62,15 @@ def _match(pattern: Any, sample: str) -> str:
     except TimeoutError:
         return ""
     return hit.group() if hit else ""
+
+
+def _is_suspect(pattern: Any, hostile: Hostile) -> bool:
+    start = time.process_time()
+    try:
+        pattern.search(hostile.text(FIRST_CHARACTERS), timeout=SECONDS)
+    except TimeoutError:
+        return True
+    return time.process_time() - start > FIRST_SECONDS
 
 
 def _exceeds(pattern: Any, text: str, seconds: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from types import TracebackType
+from typing import Self
 
 from logsig.inputs import DamagedError, Stream
 
@@ -26,10 +27,12 @@ class Ahead:
         self._rest = b""
         self._end: bytes | Exception | None = None
 
-    def __enter__(self) -> Ahead:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None) -> None:
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None
+    ) -> None:
         self._is_over.set()
         while self._thread is not None and self._thread.is_alive():
             try:

@@ -13,6 +13,7 @@ from typing import Protocol
 from logsig.inputs import DamagedError, Stream
 
 BLOCK = 1 << 21
+NEWLINE = ord("\n")
 
 
 class Source(Protocol):
@@ -20,7 +21,8 @@ class Source(Protocol):
 
     fault: Exception | None
 
-    def fill(self, view: memoryview) -> int: ...
+    def fill(self, view: memoryview) -> int:
+        """Gives as many bytes as fit, fewer only at the end."""
 
 
 class StreamSource:
@@ -77,48 +79,62 @@ def cut(source: Source, reach: int) -> Iterator[Block]:
 
     ``reach`` bytes of what came before stay in front of each block, for literals that a cut line breaks.
     """
-    return _cut(source, reach, 0, b"", 0, is_part=False)
+    return _cut(source, _Buffer(reach), 0, is_part=False)
 
 
 def cut_from(source: Source, reach: int, position: int, before: bytes, *, is_part: bool) -> Iterator[Block]:
     """Gives the blocks from the one at ``position`` on, a multiple of ``BLOCK`` where the source stands.
 
-    ``before`` is what precedes ``position``: a block and ``reach`` bytes more, or all there is. Where the source ``is_part``
-    of the input, the line at its end is left to the next part.
+    ``before`` is what precedes ``position``: a block and ``reach`` bytes more, or all there is. Where the source
+    ``is_part`` of the input, the line at its end is left to the next part.
     """
     newline = before.rfind(b"\n", max(0, len(before) - BLOCK))
-    rest = len(before) - newline - 1 if newline >= 0 else _tail_of_cut(before[-BLOCK:])
-    return _cut(source, reach, position - rest, before, rest, is_part=is_part)
+    rest = len(before) - newline - 1 if newline >= 0 else _left_of_cut(before[-BLOCK:])
+    return _cut(source, _Buffer(reach, before, rest), position - rest, is_part=is_part)
 
 
-def _cut(source: Source, reach: int, offset: int, before: bytes, rest: int, *, is_part: bool) -> Iterator[Block]:
-    buffer = bytearray(reach + 2 * BLOCK)
-    view = memoryview(buffer)
-    kept = before[max(0, len(before) - rest - reach) :]
-    buffer[reach + rest - len(kept) : reach + rest] = kept
-    is_clean = offset == 0 or buffer[reach - 1] == 10
+class _Buffer:
+    """Room for ``reach`` bytes that came before, the rest of the block before, and a block."""
+
+    def __init__(self, reach: int, before: bytes = b"", rest: int = 0) -> None:
+        self.data = bytearray(reach + 2 * BLOCK)
+        self.view = memoryview(self.data)
+        self.reach = reach
+        self.filled = reach + rest
+        kept = before[max(0, len(before) - rest - reach) :]
+        self.data[self.filled - len(kept) : self.filled] = kept
+
+    def drop(self, stop: int, end: int) -> None:
+        """Moves what stands from ``stop`` to ``end``, and what comes before it, to the front."""
+        rest = self.reach + end - stop
+        self.view[:rest] = bytes(self.view[stop - self.reach : end])
+        self.filled = rest
+
+
+def _cut(source: Source, buffer: _Buffer, offset: int, *, is_part: bool) -> Iterator[Block]:
+    start = buffer.reach
+    is_clean = offset == 0 or buffer.data[start - 1] == NEWLINE
     while True:
-        filled = reach + rest
-        end = filled + source.fill(view[filled : filled + BLOCK])
+        filled = buffer.filled
+        end = filled + source.fill(buffer.view[filled : filled + BLOCK])
         is_last = end < filled + BLOCK
-        stop = end if is_last else _stop(buffer, filled, end)
-        if stop > reach and not (is_part and end == filled):
-            yield Block(buffer, reach, stop, offset, is_clean)
+        stop = end if is_last else _stop(buffer.data, filled, end)
+        if stop > start and not (is_part and end == filled):
+            yield Block(buffer.data, start, stop, offset, is_clean)
         if is_last:
             return
-        offset += stop - reach
-        is_clean = buffer[stop - 1] == 10
-        rest = end - stop
-        view[: reach + rest] = bytes(view[stop - reach : end])
+        offset += stop - start
+        is_clean = buffer.data[stop - 1] == NEWLINE
+        buffer.drop(stop, end)
 
 
 def _stop(buffer: bytearray, start: int, end: int) -> int:
     newline = buffer.rfind(b"\n", start, end)
-    return newline + 1 if newline >= 0 else end - _tail_of_cut(bytes(buffer[start:end]))
+    return newline + 1 if newline >= 0 else end - _left_of_cut(bytes(buffer[start:end]))
 
 
-def _tail_of_cut(piece: bytes) -> int:
-    """Tells how many bytes at the end of a piece of a long line belong to the next: after a carriage return, or of a character."""
+def _left_of_cut(piece: bytes) -> int:
+    """Tells how many bytes at the end of a piece of a long line go with the next: behind a carriage return, or of a character."""
     near = piece[-4096:]
     carriage = near.rfind(b"\r")
     if carriage >= 0:

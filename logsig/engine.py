@@ -23,7 +23,8 @@ class Engine(Protocol):
     longest: int
     """Length in bytes of the longest spelling: how far a literal can reach over a cut."""
 
-    def find(self, data: Buffer) -> list[Hit]: ...
+    def find(self, data: Buffer) -> list[Hit]:
+        """Gives every hit in ``data``."""
 
 
 def make_engine(literals: Sequence[str], prefer: str | None = None) -> Engine:
@@ -42,7 +43,7 @@ def make_engine(literals: Sequence[str], prefer: str | None = None) -> Engine:
 
 
 def spellings(literal: str) -> tuple[bytes, ...]:
-    """Gives the literal as its UTF-8 bytes, and as it stands inside JSON strings, Python ``repr``\\ s and XML where that differs."""
+    """Gives the literal in UTF-8, and as it stands inside JSON, a Python ``repr`` and XML where that differs."""
     quoted = json.dumps(literal)[1:-1]
     forms = [
         literal,
@@ -51,14 +52,18 @@ def spellings(literal: str) -> tuple[bytes, ...]:
         quoted.replace("/", "\\/"),
         literal.replace("\\", "\\\\").replace("'", "\\'"),
         literal.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"),
-        literal.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;").replace("'", "&#x27;"),
+        literal.replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace('"', "&quot;")
+        .replace("'", "&#x27;"),
         literal.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026").replace('"', '\\"'),
     ]
     return tuple(dict.fromkeys(form.encode("utf-8", "surrogatepass") for form in forms))
 
 
 def spelled(literals: Sequence[str]) -> tuple[list[bytes], list[int]]:
-    """Gives all spellings of all literals, and beside each the index of its literal; one literal twice is two indices."""
+    """Gives all spellings of all literals, and beside each the index of its literal."""
     patterns: list[bytes] = []
     owners: list[int] = []
     for index, literal in enumerate(literals):

@@ -46,7 +46,5 @@ class HyperscanEngine:
 def _compile(patterns: list[bytes]) -> hyperscan.Database:
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     count = len(patterns)
-    database.compile(
-        expressions=patterns, ids=list(range(count)), elements=count, flags=[0] * count, literal=True
-    )
+    database.compile(expressions=patterns, ids=list(range(count)), elements=count, flags=[0] * count, literal=True)
     return database

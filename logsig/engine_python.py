@@ -43,7 +43,9 @@ class PythonEngine:
         self._patterns, self._owners = spelled(self.literals)
         self.longest = max(map(len, self._patterns), default=1)
         bare = [pattern.translate(None, DIGITS) for pattern in self._patterns]
-        self._anchored = {number: text for number, text in enumerate(bare) if len(text) >= SIZES[0] and b"\n" not in text}
+        self._anchored = {
+            number: text for number, text in enumerate(bare) if len(text) >= SIZES[0] and b"\n" not in text
+        }
         self._always = [number for number in range(len(bare)) if number not in self._anchored]
         self._anchors: dict[bytes, list[Place]] = {}
         self._foreseen = 0.0

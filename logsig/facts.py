@@ -157,6 +157,7 @@ class _Reader:
         self.frameworks: Counter[str] = Counter()
         self.launchers: Counter[str] = Counter()
         self.group: dict[str, dict[str, str]] = {}
+        self.pid_ranks: dict[int, set[int]] = {}
 
     def take(self, order: int, line: LogLine) -> None:
         text = line.text[:MAX_LINE]
@@ -197,7 +198,7 @@ class _Reader:
         elif "pid" in text and (found := _RANK_PID.search(text)):
             self.notes.pid_rank.setdefault(int(found["pid"] or found["pid2"]), int(found["rank"] or found["rank2"]))
         if line.rank is not None and line.pid is not None:
-            self.notes.pid_rank[line.pid] = line.rank
+            self.pid_ranks.setdefault(line.pid, set()).add(line.rank)
 
     def _nccl(self, line: LogLine, found: re.Match[str]) -> None:
         """The largest communicator is the job's; its ranks are global ranks."""
@@ -273,6 +274,9 @@ class _Reader:
             notes.world_size = self.nccl_world
         elif notes.local_size and notes.nnodes:
             notes.world_size = notes.local_size * notes.nnodes
+        for pid, ranks in self.pid_ranks.items():  # a pid with several ranks is a launcher's, or a log shipper's
+            if len(ranks) == 1:
+                notes.pid_rank.setdefault(pid, next(iter(ranks)))
         notes.framework = _most(self.frameworks, _FRAMEWORKS)
         notes.launcher = _most(self.launchers, _LAUNCHERS)
         return notes

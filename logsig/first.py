@@ -484,6 +484,20 @@ def _neighbours(case: Case, root: Event | None, quiet: set[int], peers: set[int]
     return None
 
 
+def _store_host(case: Case) -> Verdict | None:
+    """Clients that can't reach the store say that its host isn't up: without a launcher's store that is rank 0."""
+    events = [event for event in case.stories.events() if event.rank is not None]
+    if 0 in case.stories.ranks or not events or any("torchelastic" in layer for event in events for layer in event.line.layers):
+        return None
+    if case.stories.attempt.exits and any(item.witness == "elastic-child-failed" for item in case.stories.attempt.exits):
+        return None
+    if {event.signature for event in events} <= {"rendezvous-connection-failed", "store-timeout"} and any(event.signature == "rendezvous-connection-failed" for event in events):
+        ranks = sorted({event.rank for event in events if event.rank is not None})
+        return Verdict(_waiting_event(case), (), 0, "medium" if len(ranks) > 1 else "low", "B", "one-rank", (), (0,), (
+            f"Rank{'s' if len(ranks) > 1 else ''} {list_ranks(ranks)} can't reach the store; rank 0 hosts it and isn't in the log at all.", ), (0,))  # fmt: skip
+    return None
+
+
 def _straggler(case: Case) -> Verdict | None:
     """Where all ranks complain, the one that alone lost a connection while all others timed out came late."""
     if case.quiet() or len(case.peers) < 2:
@@ -534,7 +548,7 @@ def _witness_only(case: Case) -> Verdict | None:
 
 
 RULES: tuple[Callable[[Case], Verdict | None], ...] = (
-    _mismatch, _outside, _initiators, _exit_code, _left_early, _named, _ledger, _one_missing, _straggler, _peers_only, _witness_only, _silent_end,
+    _mismatch, _outside, _initiators, _exit_code, _left_early, _named, _ledger, _one_missing, _store_host, _straggler, _peers_only, _witness_only, _silent_end,
 )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ Place = tuple[str, str | None, int | None, int | None]
 class Identity:
     """What is known of who is who in one job."""
 
-    def __init__(self, lines: Sequence[LogLine], notes: JobNotes, testimony: Iterable[Testimony]) -> None:
+    def __init__(self, lines: Sequence[LogLine], notes: JobNotes, testimony: Sequence[Testimony]) -> None:
         self.notes = notes
         self.pid_rank: dict[int, int] = dict(notes.pid_rank)
         self.known: dict[tuple[Any, ...], int | None] = {}
@@ -36,7 +36,8 @@ class Identity:
         self._learn_lines(lines)
         self._learn_tables(testimony)
         self._learn_rendezvous()
-        self.tasks_are_ranks = self._judge_tasks(lines)
+        nested = any(item.local_rank is not None and item.line.task is not None for item in testimony)
+        self.tasks_are_ranks = not nested and self._judge_tasks(lines)
 
     # ------------------------------------------------------------ learning
 

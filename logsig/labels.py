@@ -18,7 +18,7 @@ START = re.compile(
           | \(\w{1,60}[ ]pid=\d{1,9}(?:,[ ]ip=[\d.]{7,15})?\)  # Ray
           | \[pod/[^\]\s]{1,120}\]
         ))""",
-    re.X,
+    re.VERBOSE,
 )
 WORD = re.compile(rb"[Rr]ank[ :=]{0,2}\d{1,6}\b")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from logsig.blocks import Block
 from logsig.engine import Engine, Hit
@@ -24,34 +23,32 @@ def look(block: Block, engine: Engine) -> Findings:
     begin = start if block.is_clean else max(0, start - engine.longest)
     found = engine.find(memoryview(data)[begin:stop])
     newlines = data.count(b"\n", start, stop)
-    thinned = _Thinned(data, start)
-    if found:
-        thinned.take(begin, found)
-    if marks := signs(data, start, stop):
-        thinned.take_hidden(_hidden(data, start, stop, marks, engine, begin, found))
-    if not thinned.counts:
+    signs_seen = signs(data, start, stop)
+    if not found and not signs_seen:
         return Findings(block.offset, stop - start, newlines)
+    placed = [(literal, begin + end) for literal, end in found if begin + end > start]  # the rest: the block before
+    thinned = _Thinned(data)
+    thinned.take(placed)
+    if signs_seen:
+        thinned.take_hidden(_hidden(block, signs_seen, engine, placed))
     return Findings(block.offset, stop - start, newlines, thinned.counts, thinned.hits(block.offset - start))
 
 
-@dataclass(slots=True)
 class _Thinned:
     """Counts all hits and leaves of each literal and label the first few, those far from the one before, and the last."""
 
-    data: bytearray
-    start: int
-    counts: dict[int, int] = field(default_factory=dict)
-    _kept: list[Sighting] = field(default_factory=list)
-    _pairs: dict[tuple[int, bytes | None], list[int]] = field(default_factory=dict)
-    """(literal, label) -> [hits, end of the last, end of the last kept]"""
+    def __init__(self, data: bytearray) -> None:
+        self.counts: dict[int, int] = {}
+        self._data = data
+        self._kept: list[Sighting] = []
+        self._pairs: dict[tuple[int, bytes | None], list[int]] = {}
+        """(literal, label) -> [hits, end of the last, end of the last kept]"""
 
-    def take(self, begin: int, found: list[Hit]) -> None:
-        data, start, counts, pairs, kept = self.data, self.start, self.counts, self._pairs, self._kept
+    def take(self, found: list[Hit]) -> None:
+        """Adds hits by their ends in the data. One step per hit of a storm: nothing here is for show."""
+        data, counts, pairs, kept = self._data, self.counts, self._pairs, self._kept
         line_end, label = -1, None
-        for literal, at in found:
-            end = begin + at
-            if end <= start:
-                continue  # found in the block before
+        for literal, end in found:
             counts[literal] = counts.get(literal, 0) + 1
             if end > line_end:
                 line = data.rfind(b"\n", max(0, end - LINE), end) + 1
@@ -86,24 +83,22 @@ class _Thinned:
         return tuple((literal, end + shift, label) for literal, end, label in found)
 
 
-def _hidden(
-    data: bytearray, start: int, stop: int, marks: frozenset[str], engine: Engine, begin: int, found: list[Hit]
-) -> Iterator[Sighting]:
+def _hidden(block: Block, signs_seen: frozenset[str], engine: Engine, plain: list[Hit]) -> Iterator[Sighting]:
     """Gives the hits that other readings show beyond the plain one, placed in proportion within their piece."""
-    position = 0
-    piece, seen = (-1, -1), dict[int, int]()
-    for left, right, reading in read_again(data, start, stop, marks):
+    position, piece = 0, (-1, -1)
+    most: dict[int, int] = {}
+    for left, right, reading in read_again(block.data, block.start, block.stop, signs_seen):
         if (left, right) != piece:
-            piece, seen = (left, right), {}
-            while position < len(found) and begin + found[position][1] <= right:
-                if begin + found[position][1] > left:
-                    seen[found[position][0]] = seen.get(found[position][0], 0) + 1
+            piece, most = (left, right), {}
+            while position < len(plain) and plain[position][1] <= right:
+                most[plain[position][0]] = most.get(plain[position][0], 0) + 1
                 position += 1
         counted: dict[int, int] = {}
         for literal, end in engine.find(reading):
             counted[literal] = counted.get(literal, 0) + 1
-            if counted[literal] > seen.get(literal, 0):
+            if counted[literal] > most.get(literal, 0):
                 line = reading.rfind(b"\n", 0, end) + 1
                 label = label_at(reading, line, end) if line else None
                 yield literal, left + (right - left) * end // max(len(reading), 1), label
-        seen = {literal: max(counted.get(literal, 0), seen.get(literal, 0)) for literal in {*counted, *seen}}
+        for literal, count in counted.items():
+            most[literal] = max(most.get(literal, 0), count)

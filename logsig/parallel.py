@@ -1,4 +1,4 @@
-"""Several processes for large inputs: takes places, gives what each holds, in order; the same with one process as with many.
+"""Several processes for large inputs: takes places, gives what each holds; the same with one process as with many.
 
 Large plain files are looked at in segments, everything else place by place. Children are forked, so they share the
 compiled literals; where there is no fork, where threads run, or where the inputs are small, this process does it all.
@@ -22,8 +22,8 @@ from logsig.blocks import BLOCK, StreamSource, cut_from
 from logsig.engine import Engine
 from logsig.inputs import Leaf, Place, Skipped, leaves
 from logsig.look import look
-from logsig.skim import Skimmed, gather, open_leaf, size_of, skim
-from logsig.windows import Findings, Limits
+from logsig.skim import Search, Skimmed, gather, open_leaf, size_of, skim
+from logsig.windows import Findings
 
 WORTH = 96 << 20
 """Bytes in all below which one process is as fast."""
@@ -34,15 +34,15 @@ Found = list[Skimmed | Skipped]
 Task = Callable[[], Any]
 
 
-def skim_all(places: list[Place], engine: Engine, limits: Limits, max_bytes: int | None, jobs: int | None) -> Iterator[Found]:
+def skim_all(places: list[Place], search: Search, jobs: int | None) -> Iterator[Found]:
     """Gives for each place, in order, what it held."""
     sizes = [size_of(place.disk) if place.disk else 0 for place in places]
     workers = jobs or _cores()
-    if workers < 2 or max_bytes is not None or sum(sizes) < WORTH or not _may_fork():
+    if workers < 2 or search.max_bytes is not None or sum(sizes) < WORTH or not _may_fork():
         for place in places:
-            yield _read(place, engine, limits, max_bytes)
+            yield _read(place, search)
         return
-    plans = [_plan(place, size, engine, limits) for place, size in zip(places, sizes, strict=True)]
+    plans = [_plan(place, size, search) for place, size in zip(places, sizes, strict=True)]
     tasks = [task for plan in plans for task in plan.tasks]
     results = _run(tasks, min(workers, len(tasks))) if len(tasks) > 1 else {}
     position = 0
@@ -52,9 +52,9 @@ def skim_all(places: list[Place], engine: Engine, limits: Limits, max_bytes: int
         yield plan.finish(parts)
 
 
-def _read(place: Place, engine: Engine, limits: Limits, max_bytes: int | None) -> Found:
+def _read(place: Place, search: Search) -> Found:
     """Reads all leaves of a place, each before the next is asked for."""
-    return [leaf if isinstance(leaf, Skipped) else skim(leaf, engine, limits, max_bytes) for leaf in leaves(place)]
+    return [leaf if isinstance(leaf, Skipped) else skim(leaf, search) for leaf in leaves(place)]
 
 
 def _cores() -> int:
@@ -76,18 +76,21 @@ class _Plan:
     finish: Callable[[list[Any]], Found]
 
 
-def _plan(place: Place, size: int, engine: Engine, limits: Limits) -> _Plan:
+def _plan(place: Place, size: int, search: Search) -> _Plan:
     if place.disk is None or not os.path.isfile(place.disk) or place.path == "<stdin>":
-        return _Plan((), lambda _parts: _read(place, engine, limits, None))
+        return _Plan((), lambda _parts: _read(place, search))
     leaf = _plain(place) if size >= 2 * SEGMENT else None
     if leaf is None:
         return _Plan(
-            (lambda: _read(place, engine, limits, None),),
-            lambda parts: parts[0] if parts[0] is not None else _read(place, engine, limits, None),
+            (lambda: _read(place, search),),
+            lambda parts: parts[0] if parts[0] is not None else _read(place, search),
         )
     starts = range(0, size, SEGMENT)
-    tasks = tuple(_segment_task(leaf, start, None if start + SEGMENT >= size else start + SEGMENT, engine) for start in starts)
-    return _Plan(tasks, lambda parts: [_join(leaf, tasks, parts, engine, limits)])
+    tasks = tuple(
+        _segment_task(leaf, start, None if start + SEGMENT >= size else start + SEGMENT, search.engine)
+        for start in starts
+    )
+    return _Plan(tasks, lambda parts: [_join(leaf, tasks, parts, search)])
 
 
 def _plain(place: Place) -> Leaf | None:
@@ -128,14 +131,14 @@ def _bytes_before(file: io.FileIO, position: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _join(leaf: Leaf, tasks: tuple[Task, ...], parts: list[Any], engine: Engine, limits: Limits) -> Skimmed | Skipped:
+def _join(leaf: Leaf, tasks: tuple[Task, ...], parts: list[Any], search: Search) -> Skimmed:
     """Chooses and reads the windows of a file whose segments were looked at."""
     segments: list[_Segment] = [part if part is not None else task() for task, part in zip(tasks, parts, strict=True)]
     source = StreamSource(io.BytesIO())
     faults = [segment.fault for segment in segments if segment.fault]
     source.fault = OSError(faults[0]) if faults else None
     with open_leaf(leaf) as file:
-        return gather(leaf, file, (found for segment in segments for found in segment.findings), engine, limits, source)
+        return gather(leaf, file, (found for segment in segments for found in segment.findings), search, source)
 
 
 # ---------------------------------------------------------------- processes

@@ -2,10 +2,10 @@
 
     scan(paths, engine, *, max_bytes=None, jobs=None, stdin=None) -> model.Scan
 
-``paths``: what the user named; ``-`` is stdin. ``engine``: an ``Engine``, or the literals themselves (a sequence of str).
-``max_bytes``: bytes read of each input at most. ``jobs``: processes at most (None: one per core). ``stdin``: the stream that
-``-`` reads (default: descriptor 0); whoever keeps or echoes it wraps it. A path that doesn't exist raises ``InputError``; all
-else that goes wrong is a sentence in ``doubts``, and ``unreadable`` says that something was lost.
+``paths``: what the user named; ``-`` is stdin. ``engine``: an ``Engine``, or the literals themselves (a sequence of
+str). ``max_bytes``: bytes read of each input at most. ``jobs``: processes at most (None: one per core). ``stdin``: the
+stream that ``-`` reads (default: descriptor 0); whoever keeps or echoes it wraps it. A path that doesn't exist raises
+``InputError``; all else that goes wrong is a sentence in ``doubts``, and ``unreadable`` says that something was lost.
 
 It knows bytes, newlines and literals; no prefixes, no signatures.
 """
@@ -20,7 +20,7 @@ from logsig.inputs import Desk, Place, Skipped, Stream, place_of, spread
 from logsig.inputs.naming import order
 from logsig.model import Scan
 from logsig.parallel import skim_all
-from logsig.skim import Skimmed
+from logsig.skim import Search, Skimmed
 from logsig.windows import Limits
 
 NAMED = 3
@@ -38,8 +38,8 @@ def scan(
     searcher = make_engine(engine) if isinstance(engine, Sequence) else engine
     desk = Desk(stdin)
     items = list(spread([place_of(path, desk) for path in paths]))
-    limits = Limits.shared(sum(isinstance(item, Place) for item in items))
-    results = skim_all([item for item in items if isinstance(item, Place)], searcher, limits, max_bytes, jobs)
+    places = [item for item in items if isinstance(item, Place)]
+    results = skim_all(places, Search(searcher, Limits.shared(len(places)), max_bytes), jobs)
     found: list[Skimmed | Skipped] = []
     for item in items:
         found.extend([item] if isinstance(item, Skipped) else _members(next(results)))
@@ -51,7 +51,10 @@ def _members(found: list[Skimmed | Skipped]) -> list[Skimmed | Skipped]:
     if len(found) < 2:
         return found
     elastic = any(isinstance(item, Skimmed) and item.origin.role == "worker" for item in found)
-    found = [_as_agent(item) if elastic and isinstance(item, Skimmed) and item.origin.role is None else item for item in found]
+    found = [
+        _as_agent(item) if elastic and isinstance(item, Skimmed) and item.origin.role is None else item
+        for item in found
+    ]
     return sorted(found, key=lambda item: order(item.origin.path) if isinstance(item, Skimmed) else ())
 
 

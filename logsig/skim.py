@@ -37,18 +37,27 @@ class Skimmed:
     unreadable: bool = False
 
 
-def skim(leaf: Leaf, engine: Engine, limits: Limits, max_bytes: int | None) -> Skimmed | Skipped:
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for, and how much is kept and read of each input."""
+
+    engine: Engine
+    limits: Limits
+    max_bytes: int | None = None
+
+
+def skim(leaf: Leaf, search: Search) -> Skimmed | Skipped:
     """Reads one input; a file that can't even be opened is skipped with its reason."""
     if leaf.stream is not None:
-        return _skim_stream(leaf, leaf.stream, engine, limits, max_bytes)
+        return _skim_stream(leaf, leaf.stream, search)
     try:
         file = open_leaf(leaf)
     except OSError as error:
         return Skipped(leaf.origin.path, fault(error))
     with file:
-        source = StreamSource(file, max_bytes)
-        found = (look(block, engine) for block in cut(source, engine.longest))
-        return gather(leaf, file, found, engine, limits, source)
+        source = StreamSource(file, search.max_bytes)
+        found = (look(block, search.engine) for block in cut(source, search.engine.longest))
+        return gather(leaf, file, found, search, source)
 
 
 def open_leaf(leaf: Leaf) -> io.FileIO:
@@ -56,59 +65,51 @@ def open_leaf(leaf: Leaf) -> io.FileIO:
     return io.FileIO(leaf.disk or leaf.origin.path, "rb")
 
 
-def gather(
-    leaf: Leaf, file: io.FileIO, findings: Iterator[Findings], engine: Engine, limits: Limits, source: StreamSource
-) -> Skimmed:
+def gather(leaf: Leaf, file: io.FileIO, findings: Iterator[Findings], search: Search, source: StreamSource) -> Skimmed:
     """Chooses windows from the findings of a whole file, then reads them from it."""
-    keeper, disk = Keeper(limits), Disk(file.fileno())
+    keeper, disk = Keeper(search.limits), Disk(file.fileno())
     for found in findings:
         disk.add(found)
         keeper.choose(found)
-    return _finish(leaf.origin, keeper, disk, limits, engine, source)
+    return _finish(leaf.origin, keeper, disk, search, source)
 
 
-def _skim_stream(leaf: Leaf, stream: Stream, engine: Engine, limits: Limits, max_bytes: int | None) -> Skimmed:
+def _skim_stream(leaf: Leaf, stream: Stream, search: Search) -> Skimmed:
     """Keeps windows as the bytes go by."""
     with Ahead(stream) as ahead:
-        source = StreamSource(ahead, max_bytes)
-        keeper, ring = Keeper(limits), Ring(max(RING, limits.whole))
-        for block in cut(source, engine.longest):
-            found = look(block, engine)
+        source = StreamSource(ahead, search.max_bytes)
+        keeper, ring = Keeper(search.limits), Ring(max(RING, search.limits.whole))
+        for block in cut(source, search.engine.longest):
+            found = look(block, search.engine)
             ring.add(found, block.text())
             keeper.choose(found)
             keeper.collect(ring, ring.end)
-        return _finish(leaf.origin, keeper, ring, limits, engine, source)
+        return _finish(leaf.origin, keeper, ring, search, source)
 
 
-def _finish(
-    origin: Origin, keeper: Keeper, kept: Ring | Disk, limits: Limits, engine: Engine, source: StreamSource
-) -> Skimmed:
+def _finish(origin: Origin, keeper: Keeper, kept: Ring | Disk, search: Search, source: StreamSource) -> Skimmed:
     """Collects the windows that are still open, the tail, the last words of all writers, and what is to be said."""
     end = kept.end
     doubts = list(_faults(origin.path, source, end))
-    if end <= limits.whole:
-        windows = [Window(0, end, "head")]
-        _collect(windows, kept)
-    else:
-        windows = [*keeper.windows(), Window(max(0, end - limits.tail), end, "tail")]
-        _collect(windows, kept)
+    is_whole = end <= search.limits.whole
+    windows = (
+        [Window(0, end, "head")]
+        if is_whole
+        else [*keeper.windows(), Window(max(0, end - search.limits.tail), end, "tail")]
+    )
+    _collect(windows, kept)
+    if not is_whole:
         words, unheard = _last_words(windows, keeper, kept)
         _collect(words, kept)
         windows += words
         if unheard:
             doubts.append(f"{origin.path}: {unheard} writers of the start or of errors were not heard near the end")
-    if isinstance(kept, Disk) and kept.is_short:
+    is_short = isinstance(kept, Disk) and kept.is_short
+    if is_short:
         doubts.append(f"{origin.path}: the file changed while it was read; parts of it were lost")
     excerpts = _excerpts(origin, windows)
-    return Skimmed(
-        origin,
-        excerpts,
-        end,
-        keeper.counts,
-        {} if end <= limits.whole else _left_out(keeper.counts, excerpts, engine),
-        tuple(doubts),
-        source.fault is not None or (isinstance(kept, Disk) and kept.is_short),
-    )
+    left_out = {} if is_whole else _left_out(keeper.counts, excerpts, search.engine)
+    return Skimmed(origin, excerpts, end, keeper.counts, left_out, tuple(doubts), source.fault is not None or is_short)
 
 
 def _collect(windows: list[Window], kept: Ring | Disk) -> None:

@@ -1,4 +1,4 @@
-"""The last sign of life of every writer: takes the bytes before a tail, gives the last line of each writer not heard in it."""
+"""The last sign of life of every writer: takes what precedes a tail, gives the last line of each not heard in it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST = 20_000
 
 
 def last_words(kept: Disk | Ring, known: dict[bytes, None], start: int, heard: set[bytes]) -> tuple[list[Window], int]:
-    """Gives a window on the last line of each writer of ``known`` not ``heard`` from ``start`` on, and how many weren't found."""
+    """Gives the last line of each writer of ``known`` not ``heard`` from ``start`` on, and how many weren't found."""
     missing = {label for label in list(known)[:MOST] if label not in heard}
     windows: list[Window] = []
     stop = start

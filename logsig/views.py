@@ -36,7 +36,9 @@ def signs(data: bytes | bytearray, start: int, stop: int) -> frozenset[str]:
     return frozenset(found)
 
 
-def read_again(data: bytes | bytearray, start: int, stop: int, found: frozenset[str]) -> Iterator[tuple[int, int, bytes]]:
+def read_again(
+    data: bytes | bytearray, start: int, stop: int, found: frozenset[str]
+) -> Iterator[tuple[int, int, bytes]]:
     """Gives (start, stop, other reading) for each piece of whole lines that reads otherwise."""
     while start < stop:
         end = min(start + PIECE, stop)
@@ -62,7 +64,7 @@ def _readings(piece: bytes, found: frozenset[str]) -> Iterator[bytes]:
 
 
 def _is_wrapped(sample: bytes) -> bool:
-    """Tells whether lines end at one column and go on in the next line, unlike lines of a fixed format, which begin alike."""
+    """Tells whether lines end at one column and go on in the next, unlike lines of a fixed format, which begin alike."""
     lines = sample.split(b"\n")[1 : LINES + 1]
     width = max(map(len, lines), default=0)
     full = [index for index, line in enumerate(lines[:-1]) if len(line) == width]

@@ -1,7 +1,7 @@
 """Which parts of an input are kept: takes findings block by block, chooses windows, and collects their bytes.
 
-Every new writer of a literal gets a window, the same writer again only some, a storm of them none but the last. All hits
-are counted. The choice depends on the findings alone, so it is the same for a file, a pipe and several processes.
+Every new writer of a literal gets a window, the same writer again only some, a storm of them none but the last.
+All hits are counted. The choice depends on the findings alone, so it is the same for a file, a pipe and several processes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ class Limits:
     """An input that small is kept as it is."""
     head: int = 256 << 10
     tail: int = 512 << 10
-    widths: tuple[tuple[int, int, int], ...] = ((8, 32 << 10, 64 << 10), (64, 8 << 10, 16 << 10), (1 << 62, 2 << 10, 6 << 10))
+    widths: tuple[tuple[int, int, int], ...] = (
+        (8, 32 << 10, 64 << 10),
+        (64, 8 << 10, 16 << 10),
+        (1 << 62, 2 << 10, 6 << 10),
+    )
     """(windows of a literal up to which it holds, bytes before its hit, bytes after)"""
     named: int = 4
     """Windows for a literal of one writer."""
@@ -170,7 +174,9 @@ class Keeper:
 
     def _unfinished(self) -> list[Window]:
         """Gives the windows that want more, from the few that can."""
-        recent = [window for window in (*self._windows[:1], *self._windows[-64:], *self._last.values()) if not window.is_done]
+        recent = [
+            window for window in (*self._windows[:1], *self._windows[-64:], *self._last.values()) if not window.is_done
+        ]
         if len(recent) >= 64:  # a burst of small windows in one block
             return [window for window in self.windows() if not window.is_done]
         return recent

@@ -50,7 +50,9 @@ def text_with(literals):
     """Bytes in which literals, parts of them and anything else stand."""
     forms = [form for literal in literals for form in spellings(literal)]
     part = st.sampled_from(forms).flatmap(lambda form: st.integers(0, len(form)).map(lambda size: form[:size]))
-    piece = st.one_of(st.sampled_from(forms), part, st.sampled_from([b"\n", b"\0", b" ", b"[rank3]: ", b"7"]), st.binary(max_size=8))
+    piece = st.one_of(
+        st.sampled_from(forms), part, st.sampled_from([b"\n", b"\0", b" ", b"[rank3]: ", b"7"]), st.binary(max_size=8)
+    )
     return st.lists(piece, max_size=30).map(b"".join)
 
 
@@ -65,7 +67,9 @@ def test_finds_every_literal_in_any_bytes(name, data):
 
 @settings(max_examples=40, deadline=None)
 @given(
-    literals=st.lists(st.text(st.characters(min_codepoint=32, max_codepoint=0x17F), min_size=1, max_size=12), min_size=1, max_size=30),
+    literals=st.lists(
+        st.text(st.characters(min_codepoint=32, max_codepoint=0x17F), min_size=1, max_size=12), min_size=1, max_size=30
+    ),
     data=st.data(),
 )
 def test_engines_agree_on_any_literals(literals, data):
@@ -104,7 +108,7 @@ def test_finds_a_literal_inside_json_repr_and_xml(kind):
     for line in (
         b'{"log": "no \\"kernel\\" <image> for it\'s device\\n"}',
         b"['no \"kernel\" <image> for it\\'s device\\n']",
-        b"<stderr>no \"kernel\" &lt;image&gt; for it's device&#010;</stderr>",
+        b'<stderr>no "kernel" &lt;image&gt; for it\'s device&#010;</stderr>',
         b"no &quot;kernel&quot; &lt;image&gt; for it&#x27;s device",
     ):
         assert [index for index, _ in engine.find(line)] == [0], line

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from logsig import blocks, parallel, scan, skim, tails, windows
 from logsig.errors import InputError
 
-LITERALS = ("Traceback (most recent call last)", "CUDA error", "Connection reset by peer", "Expected to have finished reduction")
+LITERALS = (
+    "Traceback (most recent call last)",
+    "CUDA error",
+    "Connection reset by peer",
+    "Expected to have finished reduction",
+)
 BLOCK = 4096
 
 
@@ -42,7 +47,7 @@ def small(monkeypatch):
 
 def quiet(lines, ranks=4, seed=1):
     """Lines of a healthy training job."""
-    rnd = random.Random(seed)
+    rnd = random.Random(seed)  # noqa: S311
     return [
         b"[rank%d]: step %d loss %.4f tokens/s %d\n" % (n % ranks, n // ranks, rnd.random(), rnd.randrange(9000, 12000))
         for n in range(lines)
@@ -81,7 +86,8 @@ def test_a_small_file_is_kept_whole(tmp_path):
     assert (found.hits, found.doubts, found.unreadable) == ({}, (), False)
 
 
-def test_a_large_file_keeps_head_hits_and_tail(tmp_path, small):
+@pytest.mark.usefixtures("small")
+def test_a_large_file_keeps_head_hits_and_tail(tmp_path):
     lines = quiet(4000)
     lines[2000] = b"[rank2]: RuntimeError: CUDA error: an illegal memory access\n"
     path = write(tmp_path, lines)
@@ -94,7 +100,8 @@ def test_a_large_file_keeps_head_hits_and_tail(tmp_path, small):
     assert len(kept(found)) < 16 << 10
 
 
-def test_every_rank_that_fails_is_kept(tmp_path, small):
+@pytest.mark.usefixtures("small")
+def test_every_rank_that_fails_is_kept(tmp_path):
     """A failing job prints a traceback for each rank; none may be lost to the repetition."""
     lines = quiet(3000)
     for rank in range(500):
@@ -103,10 +110,14 @@ def test_every_rank_that_fails_is_kept(tmp_path, small):
     lines += quiet(3000)
     found = scan.scan([write(tmp_path, lines)], LITERALS)
     check_places(found, b"".join(lines))
-    assert all(b"[rank%d]: Traceback (most recent call last):\n[rank%d]:   frame\n" % (rank, rank) in kept(found) for rank in range(500))
+    assert all(
+        b"[rank%d]: Traceback (most recent call last):\n[rank%d]:   frame\n" % (rank, rank) in kept(found)
+        for rank in range(500)
+    )
 
 
-def test_a_storm_is_counted_and_its_start_and_end_are_kept(tmp_path, small):
+@pytest.mark.usefixtures("small")
+def test_a_storm_is_counted_and_its_start_and_end_are_kept(tmp_path):
     lines = quiet(500)
     for number in range(6000):
         lines += [b"[rank1]: attempt %d: Connection reset by peer\n" % number, *quiet(4, seed=number)]
@@ -119,10 +130,14 @@ def test_a_storm_is_counted_and_its_start_and_end_are_kept(tmp_path, small):
     assert len(kept(found)) < 120 << 10
     (doubt,) = found.doubts
     left = 6000 - kept(found).count(b"Connection reset by peer")
-    assert doubt == f"{found.origins[0].path}: {left:,} repeats of messages ('Connection reset by peer' most) were counted, not read"
+    assert (
+        doubt
+        == f"{found.origins[0].path}: {left:,} repeats of messages ('Connection reset by peer' most) were counted, not read"
+    )
 
 
-def test_each_attempt_of_many_is_kept(tmp_path, small):
+@pytest.mark.usefixtures("small")
+def test_each_attempt_of_many_is_kept(tmp_path):
     """The same failure of the same rank far later is another incident."""
     lines = []
     for attempt in range(12):
@@ -131,7 +146,8 @@ def test_each_attempt_of_many_is_kept(tmp_path, small):
     assert all(b"attempt %d Expected" % attempt in kept(found) for attempt in range(12))
 
 
-def test_the_last_words_of_a_rank_that_fell_silent_are_kept(tmp_path, small):
+@pytest.mark.usefixtures("small")
+def test_the_last_words_of_a_rank_that_fell_silent_are_kept(tmp_path):
     lines = quiet(2000, ranks=4)
     last = max(number for number, line in enumerate(lines[:1500]) if line.startswith(b"[rank3]"))
     lines = [line for number, line in enumerate(lines) if number <= last or not line.startswith(b"[rank3]")]
@@ -141,13 +157,17 @@ def test_the_last_words_of_a_rank_that_fell_silent_are_kept(tmp_path, small):
     assert [excerpt.kind for excerpt in found.excerpts] == ["head", "tail", "tail"]
 
 
-def test_a_writer_not_found_again_is_said(tmp_path, small):
+@pytest.mark.usefixtures("small")
+def test_a_writer_not_found_again_is_said(tmp_path):
     lines = [b"[rank9]: hello\n", *quiet(40000)]
     found = scan.scan([write(tmp_path, lines)], LITERALS)
-    assert found.doubts == (f"{found.origins[0].path}: 1 writers of the start or of errors were not heard near the end",)
+    assert found.doubts == (
+        f"{found.origins[0].path}: 1 writers of the start or of errors were not heard near the end",
+    )
 
 
-def test_lines_of_one_literal_broken_by_colours_wraps_or_nul_open_a_window(tmp_path, small):
+@pytest.mark.usefixtures("small")
+def test_lines_of_one_literal_broken_by_colours_wraps_or_nul_open_a_window(tmp_path):
     wide = b"x" * 58 + b"Expected to have fini\n" + b"shed reduction in the prior iteration" + b"y" * 43 + b"\n"
     for broken in (
         b"[rank2]: Expected to \x1b[1mhave\x1b[0m finished reduction\n",
@@ -155,7 +175,11 @@ def test_lines_of_one_literal_broken_by_colours_wraps_or_nul_open_a_window(tmp_p
         "│ Expected to have fini │\n│ shed reduction in the │\n".encode(),
         wide,
     ):
-        filler = [b"z" * 60 + b" word wra\n" + b"p" * 30 + b"%d\n" % n for n in range(2000)] if broken is wide else quiet(2000)
+        filler = (
+            [b"z" * 60 + b" word wra\n" + b"p" * 30 + b"%d\n" % n for n in range(2000)]
+            if broken is wide
+            else quiet(2000)
+        )
         lines = [*filler[:1000], *[broken] * 200, *filler[1000:]]
         found = scan.scan([write(tmp_path, lines)], LITERALS)
         assert found.hits.get("Expected to have finished reduction", 0) > 50, broken
@@ -185,13 +209,16 @@ class Trickle(io.RawIOBase):
         return piece
 
 
-def test_file_pipe_and_several_processes_see_the_same(tmp_path, small, monkeypatch):
+@pytest.mark.usefixtures("small")
+def test_file_pipe_and_several_processes_see_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(parallel, "WORTH", 0)
     monkeypatch.setattr(parallel, "_may_fork", lambda: True)
-    rnd = random.Random(5)
+    rnd = random.Random(5)  # noqa: S311
     lines = quiet(6000)
     for _ in range(300):
-        lines.insert(rnd.randrange(len(lines)), b"[rank%d]: CUDA error %s\n" % (rnd.randrange(9), b"long " * rnd.randrange(3000)))
+        lines.insert(
+            rnd.randrange(len(lines)), b"[rank%d]: CUDA error %s\n" % (rnd.randrange(9), b"long " * rnd.randrange(3000))
+        )
     lines.append(b"no newline at the end")
     data = b"".join(lines)
     path = write(tmp_path, [data])
@@ -201,7 +228,9 @@ def test_file_pipe_and_several_processes_see_the_same(tmp_path, small, monkeypat
         (e.offset, e.first_line, e.data, e.kind) for e in several.excerpts
     ]
     assert one.hits == several.hits == pipe.hits == {"CUDA error": 300}
-    assert [(e.offset, e.first_line, e.data) for e in pipe.excerpts] == [(e.offset, e.first_line, e.data) for e in one.excerpts]
+    assert [(e.offset, e.first_line, e.data) for e in pipe.excerpts] == [
+        (e.offset, e.first_line, e.data) for e in one.excerpts
+    ]
 
 
 @settings(max_examples=60, deadline=None)
@@ -209,7 +238,9 @@ def test_file_pipe_and_several_processes_see_the_same(tmp_path, small, monkeypat
     tail=st.lists(
         st.one_of(
             st.binary(max_size=40),
-            st.sampled_from([b"\n", b"\r", b"CUDA error", b"[rank1]: ", b"\0" * 50, b"x" * 300, b"\xff\xfe", "é".encode() * 20]),
+            st.sampled_from(
+                [b"\n", b"\r", b"CUDA error", b"[rank1]: ", b"\0" * 50, b"x" * 300, b"\xff\xfe", "é".encode() * 20]
+            ),
         ),
         max_size=60,
     ).map(b"".join),
@@ -220,7 +251,7 @@ def test_blocks_lose_nothing_and_any_bytes_are_read(tail, block):
     data = b"log: " + tail
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "BLOCK", block)
-        found = list(b.text() for b in blocks.cut(blocks.StreamSource(io.BytesIO(data)), 32))
+        found = [b.text() for b in blocks.cut(blocks.StreamSource(io.BytesIO(data)), 32)]
         assert b"".join(found) == data
         assert all(piece.endswith((b"\n", b"\r")) or len(piece) >= block - 4 for piece in found[:-1])
         for start in range(0, len(data), block):
@@ -232,7 +263,8 @@ def test_blocks_lose_nothing_and_any_bytes_are_read(tail, block):
 
 
 @pytest.mark.parametrize("gap", [0, 1, 5, 9, 10])
-def test_a_literal_across_a_cut_line_is_found_once(gap, small, tmp_path):
+@pytest.mark.usefixtures("small")
+def test_a_literal_across_a_cut_line_is_found_once(gap, tmp_path):
     data = b"a" * (BLOCK - gap) + b"CUDA error" + b"b" * 3 * BLOCK
     assert scan.scan([write(tmp_path, [data])], LITERALS).hits == {"CUDA error": 1}
 
@@ -266,7 +298,8 @@ def test_a_limit_that_is_the_size_is_not_said(tmp_path):
 GATHER = skim.gather
 
 
-def test_a_file_cut_between_the_two_looks_is_said(tmp_path, small, monkeypatch):
+@pytest.mark.usefixtures("small")
+def test_a_file_cut_between_the_two_looks_is_said(tmp_path, monkeypatch):
     path = write(tmp_path, quiet(4000))
 
     def cut_first(leaf, file, findings, *rest):
@@ -293,7 +326,8 @@ class Failing(io.RawIOBase):
         raise OSError(5, "Input/output error")
 
 
-def test_a_disk_that_fails_in_mid_read_loses_nothing_before(small):
+@pytest.mark.usefixtures("small")
+def test_a_disk_that_fails_in_mid_read_loses_nothing_before():
     lines = quiet(3000)
     found = scan.scan(["-"], LITERALS, stdin=Failing(b"".join(lines)))
     assert found.unreadable
@@ -320,7 +354,7 @@ def test_a_fifo_is_read_to_its_end(tmp_path):
     assert kept(scan.scan([str(path)], LITERALS)) == b"from a pipe\n"
 
 
-def test_a_file_without_size_is_read(tmp_path):
+def test_a_file_without_size_is_read():
     found = scan.scan(["/proc/self/status"], LITERALS)
     assert kept(found).startswith(b"Name:")
 
@@ -341,11 +375,14 @@ def test_memory_does_not_grow_with_the_log(tmp_path):
         path = tmp_path / f"{size}.log"
         with path.open("wb") as file:
             file.truncate(size)
-        peaks.append(int(subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, check=True).stdout))
+        peaks.append(
+            int(subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, check=True).stdout)
+        )
     assert peaks[1] < peaks[0] + 4096
 
 
-def test_children_that_die_are_replaced(tmp_path, small, monkeypatch):
+@pytest.mark.usefixtures("small")
+def test_children_that_die_are_replaced(tmp_path, monkeypatch):
     """What a killed child left undone is done here, with the same answer."""
     path = write(tmp_path, quiet(6000))
     before = scan.scan([path], LITERALS, jobs=1)

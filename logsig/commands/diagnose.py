@@ -33,7 +33,7 @@ SEVERITIES = {"error": ("error", "fatal"), "fatal": ("fatal",)}
 BUFFER = 1 << 20
 
 
-class Format(click.ParamType[str]):
+class Format(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
     """The name of a report format: a module of ``logsig.report``."""
 
     name = "format"
@@ -51,7 +51,7 @@ class Format(click.ParamType[str]):
         return value
 
 
-class FormatFile(click.ParamType[tuple[str, str]]):
+class FormatFile(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
     """``FORMAT=FILE``."""
 
     name = "format=file"
@@ -70,7 +70,7 @@ class FormatFile(click.ParamType[tuple[str, str]]):
         return Format().convert(name, param, ctx), path
 
 
-class Size(click.ParamType[int]):
+class Size(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
     """A number of bytes, with K, M, G or T for powers of 1,024."""
 
     name = "size"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import deque
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 UNREADABLE = 3
 
 
-class Ranks(click.ParamType):  # type: ignore[type-arg] - generic in newer versions of click only
+class Ranks(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
     """``3``, ``0-3,7``."""
 
     name = "ranks"
@@ -58,7 +59,11 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], ranks: frozenset[int]
         )
         if chosen["last"]:
             chosen_lines = deque(chosen_lines, maxlen=chosen["last"])
-        shown = _print(chosen_lines, with_rank=not ranks or len(ranks) > 1, is_raw=chosen["raw"])
+        with_rank, with_files = not ranks or len(ranks) > 1, len(paths) > 1 or any(map(os.path.isdir, paths))
+        shown = False
+        for text in _texts(chosen_lines, with_files=with_files, with_rank=with_rank, is_raw=chosen["raw"]):
+            shown = True
+            sys.stdout.write(text)
         for doubt in log.doubts:
             click.echo(f"logsig: {_inert(doubt)}", err=True)
         if not shown and ranks:
@@ -72,20 +77,14 @@ def _is_wanted(rank: int | None, ranks: frozenset[int] | None, *, no_rank: bool)
     return ranks is None or rank in ranks
 
 
-def _print(found: Iterable[tuple[int | None, LogLine]], *, with_rank: bool, is_raw: bool) -> bool:
-    is_any = False
-    for text in _texts(found, with_rank=with_rank, is_raw=is_raw):
-        is_any = True
-        sys.stdout.write(text)
-    return is_any
-
-
-def _texts(found: Iterable[tuple[int | None, LogLine]], *, with_rank: bool, is_raw: bool) -> Iterator[str]:
+def _texts(
+    found: Iterable[tuple[int | None, LogLine]], *, with_files: bool, with_rank: bool, is_raw: bool
+) -> Iterator[str]:
     path = None
     for rank, line in found:
-        if line.source.path != path:
-            yield from [f"==> {_inert(line.source.path)} <==\n"] if path is not None else []
+        if with_files and line.source.path != path:
             path = line.source.path
+            yield f"==> {_inert(path)} <==\n"
         label = f"{'' if rank is None else f'rank {rank}':<9} " if with_rank else ""
         yield f"{line.source.line:>7} {label}{_inert(line.raw if is_raw else text_of(line))}\n"
 

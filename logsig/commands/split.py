@@ -51,9 +51,8 @@ def _split(log: Whole, files: _Files, *, is_raw: bool) -> dict[str, int]:
     for rank, line in log:
         name = "unattributed.log" if rank is None else f"rank_{rank}.log"
         counts[name] = counts.get(name, 0) + 1
-        path = line.source.path
-        heading = f"==> {path} <==\n" if last.get(name, path if counts[name] == 1 and len(log.files) == 1 else "") != path else ""
-        last[name] = path
+        heading = f"==> {line.source.path} <==\n" if last.get(name) != line.source.path else ""
+        last[name] = line.source.path
         text = line.raw if is_raw else text_of(line)
         files.write(name, f"{heading}{line.source.line:>7} {text}\n")
     files.close()
@@ -92,10 +91,10 @@ class _Files:
             self._open.popitem(last=False)[1].close()
         mode = "a" if name in self._known else "w"
         self._known.add(name)
-        self._open[name] = open(
-            os.path.join(self._directory, name), mode, encoding="utf-8", errors="surrogateescape", newline=""
-        )
-        return self._open[name]
+        path = os.path.join(self._directory, name)
+        file = open(path, mode, encoding="utf-8", errors="surrogateescape", newline="")  # noqa: SIM115 - closed by close
+        self._open[name] = file
+        return file
 
 
 def _order(name: str) -> tuple[int, int]:

@@ -32,7 +32,8 @@ STDIN = "<stdin>"
 class Stream(Protocol):
     """Bytes in order. ``b""`` is the end; a fault in the middle is an ``OSError``, ``EOFError`` or ``DamagedError``."""
 
-    def read(self, size: int, /) -> bytes | None: ...
+    def read(self, size: int, /) -> bytes | None:
+        """Gives what is there, at most ``size`` bytes, at least one before the end."""
 
 
 class DamagedError(Exception):
@@ -69,9 +70,20 @@ class Prefetched:
 
 
 class Place:
-    """Something to read that may turn out to be of any kind: a path on disk, or a stream (stdin, something in a container)."""
+    """Something to read, of a kind not yet known: a path on disk, or a stream (stdin, something in a container)."""
 
-    def __init__(self, desk: Desk, origin: Origin, disk: str | None = None, stream: Stream | None = None, depth: int = 0) -> None:
+    def __init__(  # noqa: PLR0913  (the last two have names)
+        self,
+        desk: Desk,
+        origin: Origin,
+        disk: str | None = None,
+        stream: Stream | None = None,
+        *,
+        depth: int = 0,
+        is_named: bool = True,
+    ) -> None:
+        self.is_named = is_named
+        """The user named it, or what holds it; else it was found below a directory or in an archive."""
         self.desk = desk
         """What the reading of one call shares."""
         self.origin = origin
@@ -85,10 +97,12 @@ class Place:
 
     @property
     def path(self) -> str:
+        """Its name for the user."""
         return self.origin.path
 
     @property
     def is_directory(self) -> bool:
+        """Lies on disk and holds others."""
         return self.disk is not None and os.path.isdir(self.disk)
 
     @property
@@ -124,14 +138,14 @@ class Place:
         if self.depth >= DEPTH:
             raise DamagedError(f"more than {DEPTH} containers within one another")
         origin = self.origin if name is None else origin_inside(self.origin, name)
-        return Place(self.desk, origin, None, stream, self.depth + 1)
+        return Place(self.desk, origin, None, stream, depth=self.depth + 1, is_named=self.is_named and name is None)
 
     def _first(self) -> bytes:
         with io.FileIO(self.disk or "", "rb") as file:
             return file.read(HEAD) or b""
 
     def _open_special(self) -> None:
-        """Makes a stream of what can't be read twice or at an offset: a FIFO, a device, a file of size 0 as in /proc."""
+        """Makes a stream of what can't be read twice or anywhere: a FIFO, a device, a file of size 0 as in /proc."""
         if self._stream is None and self.disk is not None:
             state = os.stat(self.disk)
             if not stat.S_ISREG(state.st_mode) or state.st_size == 0:
@@ -169,13 +183,27 @@ class Desk:
 
     stdin: Stream | None = None
     seen: set[tuple[int, int]] = field(default_factory=set)
-    """Device and inode of files and directories met below directories: loops and second names end here."""
+    """Device and inode of the files and directories met: loops and second names end here."""
+
+    def knows(self, path: str) -> bool:
+        """Tells whether the file or directory was met before, and remembers it."""
+        try:
+            state = os.stat(path)
+        except OSError:
+            return False  # said when it is read
+        key = (state.st_dev, state.st_ino)
+        if key in self.seen:
+            return True
+        self.seen.add(key)
+        return False
 
 
 def place_of(path: str, desk: Desk) -> Place:
     """Gives the place of a path the user named; one that doesn't exist is an error."""
     if path == "-":
-        return Place(desk, Origin(STDIN), None, desk.stdin if desk.stdin is not None else io.FileIO(0, "rb", closefd=False))
+        return Place(
+            desk, Origin(STDIN), None, desk.stdin if desk.stdin is not None else io.FileIO(0, "rb", closefd=False)
+        )
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -192,7 +220,7 @@ def spread(places: list[Place]) -> Iterator[Place | Skipped]:
     for place in places:
         if place.is_directory:
             yield from _module_for(place).read(place)
-        else:
+        elif place.disk is None or not place.desk.knows(place.disk):
             yield place
 
 
@@ -225,4 +253,6 @@ def _module_for(place: Place) -> ModuleType:
 def modules() -> tuple[ModuleType, ...]:
     """Finds the input modules, in the order in which they are asked."""
     found = [import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
-    return tuple(sorted((module for module in found if hasattr(module, "PRIORITY")), key=lambda m: (m.PRIORITY, m.__name__)))
+    return tuple(
+        sorted((module for module in found if hasattr(module, "PRIORITY")), key=lambda m: (m.PRIORITY, m.__name__))
+    )

@@ -15,6 +15,7 @@ START = re.compile(rb"BZh[1-9](?:\x31\x41\x59\x26\x53\x59|\x17\x72\x45\x38\x50\x
 
 
 def accepts(place: Place) -> bool:
+    """By the mark of a stream and of its first block."""
     return START.match(place.head) is not None
 
 

@@ -18,27 +18,36 @@ NAMED = 5
 
 
 def accepts(place: Place) -> bool:
+    """By what it is on disk."""
     return place.is_directory
 
 
 def read(place: Place) -> Iterator[Item]:
     """Gives the logs below the directory in the order in which people count, then what was left out."""
-    assert place.disk is not None
+    folder = place.disk or place.path
     left_out: list[str] = []
+    twice = 0
     found: list[str] = []
-    for item in _walk(place.disk, place.desk):
+    for item in _walk(folder, place.desk):
         if isinstance(item, Skipped):
             yield item
         elif (reason := why_not_a_log(os.path.basename(item))) is not None:
-            left_out.append(f"{os.path.relpath(item, place.disk)} ({reason})")
-        elif not _is_known(item, place.desk):
+            left_out.append(f"{os.path.relpath(item, folder)} ({reason})")
+        elif place.desk.knows(item):
+            twice += 1
+        else:
             found.append(item)
     found.sort(key=order)
-    origins = [origin_of(path, place.disk) for path in found]
+    origins = [origin_of(path, folder) for path in found]
     elastic = any(origin.role == "worker" for origin in origins)
     for path, origin in zip(found, origins, strict=True):
-        yield Place(place.desk, replace(origin, role="agent") if elastic and origin.role is None else origin, path)
-    if not found:
+        yield Place(
+            place.desk,
+            replace(origin, role="agent") if elastic and origin.role is None else origin,
+            path,
+            is_named=False,
+        )
+    if not found and not twice:
         rest = f"; left out: {_some(left_out)}" if left_out else "; it is empty"
         yield Skipped(place.path, f"a directory without logs{rest}")
     elif left_out:
@@ -47,7 +56,7 @@ def read(place: Place) -> Iterator[Item]:
 
 def _walk(folder: str, desk: Desk) -> Iterator[str | Skipped]:
     """Gives every file below ``folder``, once."""
-    if _is_known(folder, desk):
+    if desk.knows(folder):
         return
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -62,19 +71,6 @@ def _walk(folder: str, desk: Desk) -> Iterator[str | Skipped]:
                 yield entry.path
         except OSError as error:
             yield Skipped(entry.path, fault(error))
-
-
-def _is_known(path: str, desk: Desk) -> bool:
-    """Tells whether the file or directory was met before, and remembers it."""
-    try:
-        state = os.stat(path)
-    except OSError:
-        return False  # said when it is read
-    key = (state.st_dev, state.st_ino)
-    if key in desk.seen:
-        return True
-    desk.seen.add(key)
-    return False
 
 
 def _some(names: list[str]) -> str:

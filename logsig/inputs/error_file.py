@@ -1,6 +1,6 @@
 """torchelastic's ``error.json``: the traceback inside, as ordinary text; its lines are counted within the traceback.
 
-Written in the worker by ``torch.distributed.elastic.multiprocessing.errors.record``; the time is a string of whole seconds.
+Written in the worker by ``torch.distributed.elastic.multiprocessing.errors.record``.
 """
 
 from __future__ import annotations

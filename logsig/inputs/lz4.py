@@ -13,6 +13,7 @@ MAGIC = b"\x04\x22\x4d\x18"
 
 
 def accepts(place: Place) -> bool:
+    """By the magic of a frame."""
     return place.head.startswith(MAGIC)
 
 

@@ -10,10 +10,12 @@ from dataclasses import replace
 
 from logsig.model import Origin
 
-RANK = re.compile(r"(?<![a-z])(?<!local)(?<!local[_.-])(?:global[_.-]?)?rank[_.=-]?(\d{1,6})(?!\d)", re.I)
-LOCAL_RANK = re.compile(r"local[_.-]?rank[_.=-]?(\d{1,4})(?!\d)", re.I)
-NODE = re.compile(r"(?<![a-z])((?:node|host)(?:[_-]?rank)?[_-]?\d[\w-]*|ip(?:-\d{1,3}){4})(?![\w-])", re.I)
-STREAM = re.compile(r"(?:^|[._-])(stdout|stderr)(?:[._-]|$)|\.(err)(?:\.\w+)?$", re.I)
+RANK = re.compile(r"(?<![a-z])(?:global[_.-]?)?rank[_.=-]?(\d{1,6})(?!\d)", re.IGNORECASE)
+LOCAL_RANK = re.compile(r"local[_.-]?rank[_.=-]?(\d{1,4})(?!\d)", re.IGNORECASE)
+OTHER_RANK = re.compile(r"(?:local|node|group|role)[_.-]?rank[_.=-]?\d+", re.IGNORECASE)
+NODE = re.compile(r"(?<![a-z])((?:node|host)[_-]?(?:rank[_-]?)?\d+|ip(?:-\d{1,3}){4})(?![a-z0-9])", re.IGNORECASE)
+POD = re.compile(r"^([a-z0-9][a-z0-9.-]*-(?:master|worker|node|leader)-\d+(?:-\d+)?(?:-[a-z0-9]{5})?)(?:\.|$)")
+STREAM = re.compile(r"(?:^|[._-])(stdout|stderr)(?:[._-]|$)|\.(err)(?:\.\w+)?$", re.IGNORECASE)
 SLURM_TASK = re.compile(r"^(?:slurm|[\w.-]+?)[-_]\d{3,}[_-](\d{1,6})\.(?:out|log|err)$")
 ATTEMPT = re.compile(r"^attempt_(\d{1,6})$")
 POD_FOLDER = re.compile(r"^[a-z0-9.-]+_([a-z0-9.-]+)_[0-9a-f-]{8,}$")
@@ -26,9 +28,9 @@ NOT_LOGS = re.compile(
     r"|ya?ml|json|toml|cfg|ini|conf|csv|tsv|md|rst|html?|css|js|xml|png|jpe?g|gif|svg|webp|pdf|mp4|wav|sh|sbatch|slurm|sock|db|sqlite3?"
     r"|distcp|metadata|nsys-rep|qdrep|prof|trace|tfevents[\w.-]*|cpp|cu|cuh|h|hpp|c|proto|patch|diff)$"
     r"|^(?:requirements|constraints|readme|license|notice|cmakelists|version)[\w.-]*(?:\.txt)?$|\.tfevents\.|^\.",
-    re.I,
+    re.IGNORECASE,
 )
-PACKED = re.compile(r"\.(?:gz|bz2|xz|zst|lz4|z)$", re.I)
+PACKED = re.compile(r"\.(?:gz|bz2|xz|zst|lz4|z)$", re.IGNORECASE)
 DUPLICATE = re.compile(r"^filtered_std(?:out|err)\.log$")
 ROTATED = re.compile(r"^(?P<base>.+?\.(?:log|out|err|txt))[.-](?P<number>\d[\d-]*)$")
 
@@ -39,8 +41,7 @@ def origin_of(path: str, below: str = "") -> Origin:
     name, folders = parts[-1], parts[:-1]
     stem = PACKED.sub("", name)
     origin = Origin(path, stream=_stream(stem))
-    origin = _of_elastic(origin, folders, stem) or _of_pods(origin, folders, stem) or _of_names(origin, folders, stem)
-    return origin
+    return _of_elastic(origin, folders, stem) or _of_pods(origin, folders, stem) or _of_names(origin, folders, stem)
 
 
 def origin_inside(container: Origin, name: str) -> Origin:
@@ -87,7 +88,7 @@ def _stream(stem: str) -> str | None:
 
 
 def _of_elastic(origin: Origin, folders: list[str], stem: str) -> Origin | None:
-    """torchrun's ``<run>/attempt_<k>/<local rank>/{stdout.log,stderr.log,error.json}``."""
+    """The layout of torchrun: ``<run>/attempt_<k>/<local rank>/{stdout.log,stderr.log,error.json}``."""
     if len(folders) < 2 or not (attempt := ATTEMPT.match(folders[-2])) or not folders[-1].isdigit():
         return None
     role = "error_file" if stem == ERROR_FILE else "worker"
@@ -96,7 +97,7 @@ def _of_elastic(origin: Origin, folders: list[str], stem: str) -> Origin | None:
 
 
 def _of_pods(origin: Origin, folders: list[str], stem: str) -> Origin | None:
-    """Kubernetes' ``<namespace>_<pod>_<uid>/<container>/<restart>.log`` and ``<pod>_<namespace>_<container>-<id>.log``."""
+    """Those of Kubernetes: ``<namespace>_<pod>_<uid>/<container>/<restart>.log``, ``<pod>_<namespace>_<container>-<id>.log``."""
     if len(folders) >= 2 and (pod := POD_FOLDER.match(folders[-2])) and (restart := RESTART.match(stem)):
         return replace(origin, node=pod[1], attempt=int(restart[1]))
     if match := POD_FILE.match(stem):
@@ -105,16 +106,16 @@ def _of_pods(origin: Origin, folders: list[str], stem: str) -> Origin | None:
 
 
 def _of_names(origin: Origin, folders: list[str], stem: str) -> Origin:
-    """Names that say rank, local rank or node: ``rank_3.log``, ``1/rank.3/stdout``, ``node-0.log``, ``node1/rank3.err``."""
+    """Names that say rank or node: ``rank_3.log``, ``1/rank.3/stdout``, ``node-0.log``, ``node1/rank3.err``."""
     near = [stem, *reversed(folders[-2:])]
     local = _first(LOCAL_RANK, near)
-    rank = _first(RANK, [LOCAL_RANK.sub("", text) for text in near])
+    rank = _first(RANK, [OTHER_RANK.sub("", text) for text in near])
     task = SLURM_TASK.match(stem)
     return replace(
         origin,
         rank=None if rank is None else int(rank),
         local_rank=None if local is None else int(local),
-        node=_first(NODE, near),
+        node=_first(POD, near[:1]) or _first(NODE, near),
         task=int(task[1]) if task and rank is None else None,
     )
 

@@ -12,6 +12,7 @@ PRIORITY = 20
 
 
 def accepts(place: Place) -> bool:
+    """By the mark in the header of its first member."""
     return place.head[257:262] == b"ustar"
 
 

@@ -1,4 +1,4 @@
-"""UTF-16, as PowerShell's ``>`` and ``Tee-Object`` write it: decoded on the fly, so that all that follows sees UTF-8."""
+"""UTF-16, as ``>`` and ``Tee-Object`` of PowerShell write it: decoded on the fly, so that what follows sees UTF-8."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ STEP = 1 << 20
 
 
 def accepts(place: Place) -> bool:
+    """By a byte order mark, or zero bytes where ASCII has them."""
     return _encoding(place.head) is not None
 
 
 def read(place: Place) -> Iterator[Item]:
     """Gives the content in UTF-8."""
-    encoding = _encoding(place.head)
-    assert encoding is not None
-    yield place.inside(_Decoded(place.open(), encoding))
+    yield place.inside(_Decoded(place.open(), _encoding(place.head) or "utf-16"))
 
 
 def _encoding(head: bytes) -> str | None:

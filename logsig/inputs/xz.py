@@ -14,6 +14,7 @@ MEMORY = 1 << 28
 
 
 def accepts(place: Place) -> bool:
+    """By its magic."""
     return place.head.startswith(MAGIC)
 
 

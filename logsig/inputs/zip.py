@@ -18,6 +18,7 @@ HELD = 32 << 20
 
 
 def accepts(place: Place) -> bool:
+    """By the magic of a member, or of an empty archive."""
     return place.head.startswith(MAGIC)
 
 
@@ -27,7 +28,7 @@ def read(place: Place) -> Iterator[Item]:
 
     left_out = LeftOut()
     try:
-        with zipfile.ZipFile(_seekable(place)) as archive:
+        with _seekable(place) as file, zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             if len(members) > MEMBERS:
                 raise DamagedError(f"more than {MEMBERS:,} members; not read")
@@ -51,7 +52,9 @@ def _seekable(place: Place) -> IO[bytes]:
         parts.append(part)
         size += len(part)
         if size > HELD:
-            raise DamagedError(f"a zip archive of more than {HELD >> 20} MB can't be read from a pipe or out of another; save it as a file")
+            raise DamagedError(
+                f"a zip archive of over {HELD >> 20} MB can't be read from a pipe or another archive; save it"
+            )
     return io.BytesIO(b"".join(parts))
 
 

@@ -17,6 +17,7 @@ WINDOW = 27
 
 
 def accepts(place: Place) -> bool:
+    """By the magic of a frame, skippable ones included."""
     return re.match(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", place.head) is not None
 
 
@@ -27,7 +28,9 @@ def read(place: Place) -> Iterator[Item]:
         yield Skipped(place.path, "zstd can't be read here: install 'backports.zstd'")
         return
     options = {zstd.DecompressionParameter.window_log_max: WINDOW}
-    yield place.inside(Unpacked(place.open(), lambda: zstd.ZstdDecompressor(options=options), "zstd", (MAGIC, *SKIPPABLE)))
+    yield place.inside(
+        Unpacked(place.open(), lambda: zstd.ZstdDecompressor(options=options), "zstd", (MAGIC, *SKIPPABLE))
+    )
 
 
 def _zstd() -> Any:
