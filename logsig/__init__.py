@@ -36,7 +36,14 @@ def diagnose(paths: Sequence[str | PathLike[str]], catalog: Catalog | None = Non
     return analyze([fspath(path) for path in paths], catalog or load_catalog())
 
 
-def analyze(paths: Sequence[str], catalog: Catalog, *, stdin: BinaryIO | None = None, jobs: int | None = None, max_bytes: int | None = None) -> Diagnosis:
+def analyze(
+    paths: Sequence[str],
+    catalog: Catalog,
+    *,
+    stdin: BinaryIO | None = None,
+    jobs: int | None = None,
+    max_bytes: int | None = None,
+) -> Diagnosis:
     """The whole line: paths to diagnosis. One pass over the bytes; objects only for what may matter."""
     from logsig.scan import scan
 
@@ -54,7 +61,9 @@ def conclude(seen: Scan, catalog: Catalog) -> Diagnosis:
     grouped = messages.group(reading.lines)
     matches = match.match(grouped, catalog, catalog.engine())
     files = tuple(dict.fromkeys(origin.path for origin in seen.origins))
-    log = job.assemble(reading.lines, grouped, matches, facts.read_notes(reading.lines), files, (*seen.doubts, *reading.doubts))
+    log = job.assemble(
+        reading.lines, grouped, matches, facts.read_notes(reading.lines), files, (*seen.doubts, *reading.doubts)
+    )
     return replace(diagnosis.diagnose(log, catalog), unreadable=seen.unreadable)
 
 
@@ -75,7 +84,17 @@ def analyze_text(text: str, catalog: Catalog) -> Diagnosis:
     from logsig.model import Scan
 
     excerpt = _excerpt(text)
-    return conclude(Scan((excerpt,), (excerpt.origin,), MappingProxyType({"<text>": len(excerpt.data)}), MappingProxyType({}), (), False), catalog)
+    return conclude(
+        Scan(
+            (excerpt,),
+            (excerpt.origin,),
+            MappingProxyType({"<text>": len(excerpt.data)}),
+            MappingProxyType({}),
+            (),
+            False,
+        ),
+        catalog,
+    )
 
 
 def match_text(text: str, catalog: Catalog) -> tuple[Event, ...]:

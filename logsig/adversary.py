@@ -40,7 +40,7 @@ class Hostile:
         return f"{self.head[-40:]!r}, then {self.piece[:40]!r} many times, then {self.tail[:40]!r}"
 
 
-def slow_text(pattern: Any, samples: Iterable[str], seconds: float = SECONDS) -> Hostile | None:
+def slow_text(pattern: Any, samples: Iterable[str], seconds: float) -> Hostile | None:
     """Find a text on which a compiled pattern of ``regex`` exceeds its time."""
     tried: set[Hostile] = set()
     for hostile in (*from_pattern(pattern.pattern), *from_match(_longest_match(pattern, list(samples)))):
@@ -108,6 +108,7 @@ def from_match(match: str) -> Iterator[Hostile]:
 
 MANY = 10
 """A repeat that may go on for so long is worth driving."""
+MAX_LEAD = 160
 _CANDIDATES = "a0 _-.:/,'\"()[]=A<>{}+*#;|\t\n\x01é"
 _GROUP_NAME = re.compile(r"\(\?P<\w+>")
 _BACK_REFERENCE = re.compile(r"\(\?P=\w+\)")
@@ -123,8 +124,7 @@ def from_pattern(pattern: str) -> Iterator[Hostile]:
     for head, piece, rest in _repeats(tree, "", ""):
         for driver in dict.fromkeys((piece, rest[:1], rest[:40], piece + rest[:1])):
             if driver:
-                yield Hostile(head, driver, rest[:-1] + SPOILT)
-                yield Hostile(head, driver, f"{SPOILT}\n{rest}")
+                yield Hostile(head, driver, f"{rest[:-1]}{SPOILT}\n{rest}")
 
 
 def _parse(pattern: str) -> Any:
@@ -139,8 +139,9 @@ def _parse(pattern: str) -> Any:
 
 def _repeats(items: Sequence[Any], head: str, rest: str) -> Iterator[tuple[str, str, str]]:
     """Give every long repeat: a text that leads to it, what it eats, and a text that would follow."""
+    texts = [_one(str(kind), argument) for kind, argument in items]
     for index, (kind, argument) in enumerate(items):
-        after = _sample(items[index + 1 :]) + rest
+        after = ("".join(texts[index + 1 :]) + rest)[:MAX_LEAD]
         name = str(kind)
         if name.endswith("REPEAT"):
             _, most, inner = argument
@@ -150,7 +151,7 @@ def _repeats(items: Sequence[Any], head: str, rest: str) -> Iterator[tuple[str, 
         else:
             for inner in _inside(name, argument):
                 yield from _repeats(list(inner), head, after)
-        head += _sample([(kind, argument)])
+        head = (head + texts[index])[-MAX_LEAD:]
 
 
 def _inside(name: str, argument: Any) -> list[Any]:

@@ -6,6 +6,7 @@ blocks of a file, and one that reads a pipe, see the same blocks. A line that fi
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -36,25 +37,25 @@ class StreamSource:
 
     def fill(self, view: memoryview) -> int:
         """Gives as many bytes as fit, fewer only at the end."""
+        wanted = len(view) if self._left is None else min(len(view), self._left)
         done = 0
         try:
-            while done < len(view):
-                size = len(view) - done
-                if self._left is not None:
-                    size = min(size, self._left)
-                if size == 0:
-                    self.is_limited = bool(self._stream.read(1))
-                    break
-                piece = self._stream.read(size)
-                if not piece:
-                    break
-                view[done : done + len(piece)] = piece
-                done += len(piece)
-                if self._left is not None:
-                    self._left -= len(piece)
+            while done < wanted and (size := self._into(view[done:wanted])):
+                done += size
+            if done == wanted < len(view):
+                self.is_limited = bool(self._stream.read(1))
         except (OSError, EOFError, DamagedError) as error:
             self.fault = error
+        if self._left is not None:
+            self._left -= done
         return done
+
+    def _into(self, view: memoryview) -> int:
+        if isinstance(self._stream, io.FileIO):
+            return self._stream.readinto(view) or 0
+        piece = self._stream.read(len(view)) or b""
+        view[: len(piece)] = piece
+        return len(piece)
 
 
 @dataclass(slots=True)
@@ -134,7 +135,7 @@ def _stop(buffer: bytearray, start: int, end: int) -> int:
 
 
 def _left_of_cut(piece: bytes) -> int:
-    """Tells how many bytes at the end of a piece of a long line go with the next: behind a carriage return, or of a character."""
+    """Tells how many bytes at the end of a cut line go with the next: behind a carriage return, or of a character."""
     near = piece[-4096:]
     carriage = near.rfind(b"\r")
     if carriage >= 0:

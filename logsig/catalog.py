@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -248,20 +249,18 @@ class Catalog:
         return os.path.join(pack.root, self.signatures[signature].path)
 
 
-def compile_patterns(match: Match) -> Patterns:
-    """Compile with ``regex``; a bad pattern raises ``regex.error`` (the checker reports it with file and line)."""
+@lru_cache(maxsize=None)
+def compiled(pattern: str) -> regex.Pattern[str]:
+    """Compile with ``regex``, once; a bad pattern raises ``regex.error`` (the checker reports it with file and line)."""
     import regex
 
-    def compiled(patterns: Iterable[str]) -> tuple[regex.Pattern[str], ...]:
-        return tuple(regex.compile(pattern) for pattern in patterns)
+    return regex.compile(pattern, cache_pattern=False)
 
-    return Patterns(
-        compiled(match.pattern),
-        compiled(match.follow),
-        compiled(match.frames),
-        compiled(match.before),
-        compiled(match.unless),
-    )
+
+def compile_patterns(match: Match) -> Patterns:
+    """Compile all patterns of a signature."""
+    groups = (match.pattern, match.follow, match.frames, match.before, match.unless)
+    return Patterns(*(tuple(map(compiled, group)) for group in groups))
 
 
 def build_catalog(packs: Sequence[Pack], faults: tuple[Fault, ...] = ()) -> Catalog:

@@ -15,10 +15,18 @@ from logsig.stories import Stories
 
 def roots(stories: Stories, catalog: Catalog) -> list[Event]:
     """Returns the initiators (own failures, fatal signals, outside stops) that no other initiator explains, in reading order."""
-    candidates = [event for story in stories.ranks.values() for event in (*story.own, *((story.derived,) if story.derived else ()))]
+    candidates = [
+        event
+        for story in stories.ranks.values()
+        for event in (*story.own, *((story.derived,) if story.derived else ()))
+    ]
     candidates += stories.nobody
     candidates.sort(key=lambda event: (event.order, event.signature))
-    standing = [event for event in candidates if not any(other is not event and explains(other, event, catalog) for other in candidates)]
+    standing = [
+        event
+        for event in candidates
+        if not any(other is not event and explains(other, event, catalog) for other in candidates)
+    ]
     return standing or candidates[:1]
 
 
@@ -57,7 +65,12 @@ def _same_kind(first: Event, second: Event) -> bool:
 
 def _before(first: Event, second: Event) -> bool:
     """By one clock where both have it and it tells; else by reading order within one file; else by reading order of the job."""
-    if first.time is not None and second.time is not None and first.node == second.node and abs(first.time - second.time) > 1.0:
+    if (
+        first.time is not None
+        and second.time is not None
+        and first.node == second.node
+        and abs(first.time - second.time) > 1.0
+    ):
         return first.time < second.time
     return first.order < second.order
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import jinja2
 import jinja2.meta
-import regex
 from jinja2 import nodes
 
 from logsig import catalog as catalogs
@@ -294,7 +293,7 @@ def _judge_cost(file: File) -> Iterator[Fault]:
     """Try every pattern on texts that nearly match: a pattern that backtracks without bound is refused."""
     logs = [sample.log for _, sample in samples_of(file.signature)]
     for place, text in library.patterns_of(file.signature):
-        slow = adversary.slow_text(regex.compile(text), logs)
+        slow = adversary.slow_text(catalogs.compiled(text), logs, adversary.SECONDS)
         if slow is not None:
             found = f"a pattern that needs more than {adversary.SECONDS} s on {slow}"
             hint = "no nested quantifiers, no .*.*, no \\s*x?\\s*; bound repeats: [^\\n]{0,300}?; begin with a word"
@@ -309,7 +308,9 @@ def run_samples(file: File, whole: Catalog, line: Line) -> Iterator[Fault]:
     entry, proof = whole.get(file.signature.id), whole.proof(file.signature.id)
     for index, example in enumerate(proof.examples):
         place = ("examples", index, "log")
-        for found, expected in example_differences(entry, example, whole, line):
+        events, diagnosis = line.match_text(example.log, whole), line.analyze_text(example.log, whole)
+        told = example_differences(entry, example, events, diagnosis) or crossfire(entry, events, diagnosis, whole)
+        for found, expected in told:
             yield file.fault(place, f"{example.name}: {found}", expected)
     for index, counter in enumerate(proof.counterexamples):
         place = ("counterexamples", index, "log")
@@ -321,11 +322,11 @@ Difference = tuple[str, str]
 """What was found, what was expected."""
 
 
-def example_differences(entry: Entry, example: Sample, whole: Catalog, line: Line) -> list[Difference]:
-    """Say how what the line makes of an example differs from its ``expect``, and who else speaks in it."""
-    events = line.match_text(example.log, whole)
+def example_differences(
+    entry: Entry, example: Sample, events: Sequence[Event], diagnosis: Diagnosis
+) -> list[Difference]:
+    """Say how what the line makes of an example differs from its ``expect``."""
     own = [event for event in events if event.signature == entry.id]
-    diagnosis = line.analyze_text(example.log, whole)
     if not own:
         if entry.match.derived and entry.id in told_by(diagnosis):
             return _derived_differences(example, diagnosis)
@@ -334,7 +335,7 @@ def example_differences(entry: Entry, example: Sample, whole: Catalog, line: Lin
     differences = _event_differences(example, own)
     if "scope" in example.expect and diagnosis.scope != example.expect["scope"]:
         differences.append((f"scope {diagnosis.scope}", f"scope {example.expect['scope']}"))
-    return differences + crossfire(entry, events, diagnosis, whole)
+    return differences
 
 
 def told_by(diagnosis: Diagnosis) -> set[str]:

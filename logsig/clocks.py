@@ -1,7 +1,7 @@
 """Timestamps as printed to seconds on a node's clock.
 
-A stamp is read by the name of its format; nothing is guessed from its looks alone. Many formats lack the year, the zone or the
-date: ``seconds`` fills them with what the caller knows, ``Calendar`` keeps count over midnight and New Year.
+A stamp is read by the name of its format; nothing is guessed from its looks alone. Many formats lack the year, the zone
+or the date: ``seconds`` fills them with what the caller knows, ``RunningClock`` keeps count over midnight and New Year.
 """
 
 from __future__ import annotations
@@ -17,10 +17,16 @@ from logsig.model import Stamp
 LEAP_YEAR = 2000
 """Stands in for an unknown year: it has a 29th of February."""
 DAY = 86_400.0
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
 TAI_MINUS_UTC = 37
 """Leap seconds since 2017, which TAI64N labels count in addition to ten."""
 
-_MONTHS = {name: number for number, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)}
+_MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1
+    )
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +43,9 @@ class Moment:
 
 
 def seconds(stamp: Stamp, year: int | None = None, zone: float | None = None) -> float | None:
-    """Seconds since 1970 in UTC, with ``year`` and ``zone`` (seconds east) where the stamp lacks them, else 2000 and 0.
+    """Seconds since 1970 in UTC, with ``year`` and ``zone`` (seconds east) where the stamp lacks them, else 2000, 0.
 
-    A time of day alone gives seconds since midnight, an uptime seconds since boot. None where the stamp is no real time.
+    A time of day alone gives seconds since midnight, an uptime seconds since boot. None where it is no real time.
     """
     moment = read(stamp)
     if moment is None:
@@ -47,7 +53,7 @@ def seconds(stamp: Stamp, year: int | None = None, zone: float | None = None) ->
     if moment.month is None or moment.day is None:
         return moment.second
     try:
-        days = date(moment.year or year or LEAP_YEAR, moment.month, moment.day).toordinal() - date(1970, 1, 1).toordinal()
+        days = date(moment.year or year or LEAP_YEAR, moment.month, moment.day).toordinal() - _EPOCH_DAY
     except (ValueError, OverflowError):
         return None
     offset = moment.zone if moment.zone is not None else (zone or 0.0)
@@ -77,8 +83,8 @@ def text(stamp: Stamp) -> str:
     if moment is None or stamp.format in ("uptime", "tai64n", "epoch"):
         value = seconds(stamp)
         return stamp.text if value is None or stamp.format == "uptime" else text_of(value)
-    parts = [f"{moment.year:04d}" if moment.year else "", f"{moment.month:02d}-{moment.day:02d}" if moment.month else ""]
-    day = "-".join(part for part in parts if part)
+    year = f"{moment.year:04d}-" if moment.year else ""
+    day = f"{year}{moment.month:02d}-{moment.day:02d}" if moment.month else ""
     zone = "" if moment.zone is None else ("Z" if moment.zone == 0 else _zone_text(moment.zone))
     return f"{day} {_clock(moment.second)}{zone}".strip()
 
@@ -92,8 +98,8 @@ def text_of(value: float) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d}"
 
 
-class Calendar:
-    """One node's clock read in order: counts on over midnight and over New Year where stamps don't say the date or year."""
+class RunningClock:
+    """One node's clock read in order: counts on over midnight and New Year where stamps lack the date or the year."""
 
     def __init__(self, year: int | None = None, zone: float | None = None) -> None:
         self._year = year or LEAP_YEAR
@@ -129,7 +135,8 @@ class Calendar:
 # ---------------------------------------------------------------- formats
 
 _ISO = re.compile(
-    r"(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?(?:(Z)|([+-])(\d\d):?(\d\d))?$"
+    r"(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?(?:(Z)|([+-])(\d\d):?(\d\d))?$",
+    re.ASCII,
 )
 _US = re.compile(r"(\d\d)/(\d\d)/(\d{4}|\d\d) (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?$")
 _CTIME = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})$")
@@ -237,7 +244,7 @@ def _tai64n(stamp: str) -> Moment | None:
 def _moment_of(value: float) -> Moment | None:
     days, second = divmod(value, DAY)
     try:
-        day = date.fromordinal(date(1970, 1, 1).toordinal() + int(days))
+        day = date.fromordinal(_EPOCH_DAY + int(days))
     except (ValueError, OverflowError):
         return None
     return Moment(day.year, day.month, day.day, second, 0.0)

@@ -48,7 +48,7 @@ class Calendar:
             self.known[stamp] = clocks.seconds(stamp, self.year)
         return self.known[stamp]
 
-    def table_seconds(self, text: str) -> float | None:
-        """Gives the time of torchrun's table (``2026-11-29_16:33:33``, whole seconds, local time)."""
-        found = re.match(r"(\d{4}-\d\d-\d\d)_(\d\d:\d\d:\d\d)", text)
+    def printed_seconds(self, text: str) -> float | None:
+        """Gives a time inside a message: torchrun's table (``2026-11-29_16:33:33``), Slurm's (``2026-11-29T16:33:33``)."""
+        found = re.match(r"(\d{4}-\d\d-\d\d)[_T ](\d\d:\d\d:\d\d)", text)
         return clocks.seconds(Stamp(f"{found[1]} {found[2]}", "iso"), self.year) if found else None

@@ -12,14 +12,39 @@ from typing import Any
 
 from logsig import causes, remedy, states, tracebacks, unusual
 from logsig.catalog import Catalog
-from logsig.first import Verdict, decide, list_ranks
+from logsig.first import decide
 from logsig.model import (
-    AttemptResult, Cause, Collateral, Confidence, Diagnosis, Event, Evidence, JobFacts, JobLog, LogLine, Outcome, Source,
-)  # fmt: skip
+    AttemptResult,
+    Cause,
+    Collateral,
+    Confidence,
+    Diagnosis,
+    Event,
+    Evidence,
+    JobFacts,
+    JobLog,
+    LogLine,
+    Outcome,
+    Source,
+)
 from logsig.stories import Stories, tell
+from logsig.verdict import Verdict
 
-INTERRUPTIONS = {"slurm-time-limit", "slurm-cancelled", "preempted", "sigint-user", "sigterm-external", "sighup", "launcher-time-limit"}
-FINDINGS = {"early-exit": "rank-exited-early", "exit-code": "worker-exit", "silent-end": "job-silent-hang", "exit-sigterm": "sigterm-external"}
+INTERRUPTIONS = {
+    "slurm-time-limit",
+    "slurm-cancelled",
+    "preempted",
+    "sigint-user",
+    "sigterm-external",
+    "sighup",
+    "launcher-time-limit",
+}
+FINDINGS = {
+    "early-exit": "rank-exited-early",
+    "exit-code": "worker-exit",
+    "silent-end": "job-silent-hang",
+    "exit-sigterm": "sigterm-external",
+}
 MAX_EVIDENCE = 6
 
 
@@ -54,7 +79,12 @@ def _judge(job: JobLog, number: int, catalog: Catalog) -> Judged:
 def _world_size(job: JobLog) -> int | None:
     """The world size as announced, else as failures tell it (``4/5 clients joined``)."""
     announced = job.facts.get("world_size")
-    told = [int(event.facts["world_size"]) for attempt in job.attempts for event in attempt.events if "world_size" in event.facts]
+    told = [
+        int(event.facts["world_size"])
+        for attempt in job.attempts
+        for event in attempt.events
+        if "world_size" in event.facts
+    ]
     return announced or max(told, default=None)
 
 
@@ -71,10 +101,23 @@ def _stand_in(verdict: Verdict, stories: Stories, catalog: Catalog) -> Event | N
         line = story.log.exhausted or story.log.finished or story.log.last_line
     elif ending is not None:
         line = ending.line
-        facts = {key: value for key, value in {"exitcode": ending.code, "pid": ending.pid, "host": ending.node}.items() if value is not None}
+        facts = {
+            key: value
+            for key, value in {"exitcode": ending.code, "pid": ending.pid, "host": ending.node}.items()
+            if value is not None
+        }
     if line is None:
         return None
-    return Event(name, catalog.get(name).role, line, line.text, facts, verdict.rank, line.node or (story.log.node if story else None), stories.attempt.number)
+    return Event(
+        name,
+        catalog.get(name).role,
+        line,
+        line.text,
+        facts,
+        verdict.rank,
+        line.node or (story.log.node if story else None),
+        stories.attempt.number,
+    )
 
 
 def _attempt_outcome(job: JobLog, stories: Stories, verdict: Verdict, number: int) -> Outcome:
@@ -114,7 +157,13 @@ def _outcome(judged: Sequence[Judged], failed: Sequence[Judged]) -> Outcome:
 def _attempt_result(item: Judged, catalog: Catalog) -> AttemptResult:
     steps = [log.last_step for log in item.stories.attempt.ranks.values() if log.last_step is not None]
     root = item.verdict.root
-    return AttemptResult(item.stories.attempt.number, item.outcome, root.signature if root else None, item.verdict.rank, max(steps, default=None))
+    return AttemptResult(
+        item.stories.attempt.number,
+        item.outcome,
+        root.signature if root else None,
+        item.verdict.rank,
+        max(steps, default=None),
+    )
 
 
 # ---------------------------------------------------------------- composing
@@ -128,7 +177,9 @@ class _Answer:
         self.verdict = judged.verdict
         self.outcome = outcome
         self.root = judged.verdict.root
-        self.collateral = causes.collateral_of(self.stories, [event for event in (self.root, *self.verdict.others) if event is not None])
+        self.collateral = causes.collateral_of(
+            self.stories, [event for event in (self.root, *self.verdict.others) if event is not None]
+        )
         self.facts = self._facts()
 
     def compose(self) -> Diagnosis:
@@ -141,7 +192,9 @@ class _Answer:
             job=self._job(),
             outcome=self.outcome,
             root_cause=cause if shown else None,
-            other_causes=tuple(self._cause(event, self._facts_of(event), False) for event in verdict.others) if shown else (),
+            other_causes=tuple(self._cause(event, self._facts_of(event), False) for event in verdict.others)
+            if shown
+            else (),
             first_failing_rank=verdict.rank if shown and verdict.scope != "all-ranks" else None,
             rank_confidence=verdict.confidence if shown and verdict.rank is not None else None,
             grade=verdict.grade if shown and verdict.rank is not None else None,
@@ -169,8 +222,15 @@ class _Answer:
         facts = self.job.facts
         seen = tuple(sorted({rank for attempt in self.job.attempts for rank in attempt.ranks}))
         return JobFacts(
-            self.job.files, facts.get("launcher"), _world_size(self.job), seen, self.job.nodes, len(self.job.attempts), facts.get("versions", {}), facts.get("framework"),
-        )  # fmt: skip
+            self.job.files,
+            facts.get("launcher"),
+            _world_size(self.job),
+            seen,
+            self.job.nodes,
+            len(self.job.attempts),
+            facts.get("versions", {}),
+            facts.get("framework"),
+        )
 
     def _node(self) -> str | None:
         rank = self.verdict.rank
@@ -187,9 +247,18 @@ class _Answer:
         public = {name: value for name, value in event.facts.items() if value is not None}
         retryable = remedy_retry(entry.retryable, event)
         return Cause(
-            event.signature, entry.family, entry.title, entry.severity, self._cause_confidence(event), remedy.summary(self.catalog, event.signature, facts), self._evidence(event),
-            public, retryable, ranks, event.node,
-        )  # fmt: skip
+            event.signature,
+            entry.family,
+            entry.title,
+            entry.severity,
+            self._cause_confidence(event),
+            remedy.summary(self.catalog, event.signature, facts),
+            self._evidence(event),
+            public,
+            retryable,
+            ranks,
+            event.node,
+        )
 
     def _cause_confidence(self, event: Event) -> Confidence:
         if event.role == "initiator":
@@ -202,7 +271,12 @@ class _Answer:
         """The matched line of each rank that shows the same, then what the ledger or the witnesses add."""
         same = [event]
         for other in self.stories.events():
-            if other is not event and other.signature == event.signature and other.rank != event.rank and len(same) < MAX_EVIDENCE:
+            if (
+                other is not event
+                and other.signature == event.signature
+                and other.rank != event.rank
+                and len(same) < MAX_EVIDENCE
+            ):
                 same.append(other)
         return tuple(_shown(item) for item in same)
 
@@ -235,21 +309,45 @@ class _Answer:
         steps = [log.last_step for log in self.stories.attempt.ranks.values() if log.last_step is not None]
         waits = [row.wait_started for group in verdict.groups for row in group.rows if row.wait_started is not None]
         return {
-            "first_rank": verdict.rank, "first_node": self._node(), "scope": verdict.scope, "failed_ranks": list(verdict.failed),
-            "waiting_ranks": sorted(rank for rank, item in self.stories.ranks.items() if item.peer and rank != verdict.rank),
-            "silent_ranks": list(self._silent()), "suspects": list(verdict.suspects or verdict.candidates), "all_ranks": verdict.scope == "all-ranks",
-            "world_size_read": job.get("world_size"), "nodes": list(self.job.nodes), "framework": job.get("framework"), "launcher": job.get("launcher"),
-            "torch": versions.get("torch"), "torch_at_least": lambda wanted: _at_least(versions.get("torch"), wanted), "nccl": versions.get("nccl"), "cuda": versions.get("cuda"),
-            "last_step": (story.log.last_step if story and story.log.last_step is not None else max(steps, default=None)), "flags": dict(job.get("flags", {})),
-            "first_step": not steps, "hang_started": states.clock_text(min(waits)) if waits else None, "differing": False, **tracebacks.context_of(event.frames),
-        }  # fmt: skip
+            "first_rank": verdict.rank,
+            "first_node": self._node(),
+            "scope": verdict.scope,
+            "failed_ranks": list(verdict.failed),
+            "waiting_ranks": sorted(
+                rank for rank, item in self.stories.ranks.items() if item.peer and rank != verdict.rank
+            ),
+            "silent_ranks": list(self._silent()),
+            "suspects": list(verdict.suspects or verdict.candidates),
+            "all_ranks": verdict.scope == "all-ranks",
+            "world_size_read": job.get("world_size"),
+            "nodes": list(self.job.nodes),
+            "framework": job.get("framework"),
+            "launcher": job.get("launcher"),
+            "torch": versions.get("torch"),
+            "torch_at_least": lambda wanted: _at_least(versions.get("torch"), wanted),
+            "nccl": versions.get("nccl"),
+            "cuda": versions.get("cuda"),
+            "last_step": (
+                story.log.last_step if story and story.log.last_step is not None else max(steps, default=None)
+            ),
+            "flags": dict(job.get("flags", {})),
+            "first_step": not steps,
+            "hang_started": states.clock_text(min(waits)) if waits else None,
+            "differing": False,
+            **tracebacks.context_of(event.frames),
+        }
 
     def _folded(self) -> tuple[Collateral, ...]:
         groups: dict[str, list[Event]] = {}
         for event in self.collateral:
             groups.setdefault(event.signature, []).append(event)
         return tuple(
-            Collateral(name, tuple(sorted({event.rank for event in found if event.rank is not None})), sum(event.count for event in found), found[0].line.source)
+            Collateral(
+                name,
+                tuple(sorted({event.rank for event in found if event.rank is not None})),
+                sum(event.count for event in found),
+                found[0].line.source,
+            )
             for name, found in sorted(groups.items(), key=lambda item: item[1][0].order)
         )
 
@@ -259,7 +357,8 @@ class _Answer:
         if known or self.outcome in ("healthy", "unfinished", "empty"):
             return ()
         return tuple(
-            Evidence(line.source, line.raw, line.rank, line.node, line.stamp.text if line.stamp else None) for line in unusual.find(self.job.lines)
+            Evidence(line.source, line.raw, line.rank, line.node, line.stamp.text if line.stamp else None)
+            for line in unusual.find(self.job.lines)
         )
 
     def _silent(self) -> tuple[int, ...]:
@@ -276,7 +375,9 @@ class _Answer:
         if self.root is not None and size and seen < size and self.verdict.scope != "not-a-rank":
             found.append(f"{size - seen} of {size} ranks said nothing in what was read")
         for event in self.stories.recovered[:3]:
-            found.append(f"{event.line.source.path}:{event.line.source.line} shows {self.catalog.get(event.signature).title.lower()}, after which the run went on; it was not counted")
+            found.append(
+                f"{event.line.source.path}:{event.line.source.line} shows {self.catalog.get(event.signature).title.lower()}, after which the run went on; it was not counted"
+            )
         if self.outcome == "unfinished":
             found.append("the log ends without an error and without an end: the job is running, was cut off, or hangs")
         return tuple(dict.fromkeys(found))
@@ -292,8 +393,10 @@ def remedy_retry(text: str | None, event: Event) -> Any:
 def _at_least(version: str | None, wanted: str) -> bool | None:
     if version is None:
         return None
+
     def parts(text: str) -> list[int]:
-        return [int("".join(ch for ch in part if ch.isdigit()) or 0) for part in text.split("+")[0].split(".")[:3]]
+        return [int("".join(ch for ch in part if ch.isdigit()) or 0) for part in text.split("+", maxsplit=1)[0].split(".")[:3]]
+
     return parts(version) >= parts(wanted)
 
 
@@ -302,12 +405,21 @@ def _shown(event: Event) -> Evidence:
     begin = line.raw.find(line.text.strip()[:60]) if line.text.strip() else -1
     first = event.text.split("\n", 1)[0].strip()
     at = line.raw.find(first[:200])
-    span = (at, at + min(len(first), 200)) if at >= 0 and first else ((begin, begin + min(len(line.text.strip()), 200)) if begin >= 0 else None)
+    span = (
+        (at, at + min(len(first), 200))
+        if at >= 0 and first
+        else ((begin, begin + min(len(line.text.strip()), 200)) if begin >= 0 else None)
+    )
     around = [(item.source.line, item.raw) for item in event.lines if item.source.path == line.source.path]
     here = next((index for index, (number, _) in enumerate(around) if number == line.source.line), 0)
     return Evidence(
-        Source(line.source.path, line.source.line), line.raw, event.rank, event.node, line.stamp.text if line.stamp else None, span, tuple(around[max(0, here - 5) : here + 3]),
-    )  # fmt: skip
+        Source(line.source.path, line.source.line),
+        line.raw,
+        event.rank,
+        event.node,
+        line.stamp.text if line.stamp else None,
+        span,
+        tuple(around[max(0, here - 5) : here + 3]),
+    )
 
 
-__all__ = ["diagnose", "list_ranks"]

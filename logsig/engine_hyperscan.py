@@ -7,6 +7,7 @@ would be code from strangers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import hyperscan
 
@@ -39,7 +40,8 @@ class HyperscanEngine:
         def on_match(pattern: int, _start: int, end: int, _flags: int, _context: object) -> None:
             keep((owners[pattern], end))
 
-        self._database.scan(data, match_event_handler=on_match)
+        scan: Any = self._database.scan  # its annotations know no memoryview
+        scan(data, match_event_handler=on_match)
         return ordered(found) if found else found
 
 

@@ -87,8 +87,8 @@ class PythonEngine:
 
     def _is_dear(self) -> bool:
         """Tells whether the log has changed so that the anchors stand in it too often; ever less readily."""
-        foreseen = (self._foreseen + PASS * len(self._anchors)) * self._seen / (1 << 20)
-        return self._visits * VISIT > PATIENCE * 2**self._choices * (foreseen + 1)
+        foreseen: float = (self._foreseen + PASS * len(self._anchors)) * self._seen / (1 << 20)
+        return self._visits * VISIT > PATIENCE * (1 << self._choices) * (foreseen + 1)
 
     def _choose(self, sample: bytes) -> None:
         """Covers all patterns greedily: each round takes the piece that covers most for its price in this sample."""

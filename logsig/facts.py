@@ -18,14 +18,14 @@ MAX_LINE = 2_000
 """Characters of a line in which statements are looked for."""
 
 _WORLD = (
-    ("world size", re.compile(r"\bworld size[:=\s]+(\d+)", re.I)),
-    ("world_size", re.compile(r"\bworld_size['\"]?\s*[:=]\s*(\d+)", re.I)),
+    ("world size", re.compile(r"\bworld size[:=\s]+(\d+)", re.IGNORECASE)),
+    ("world_size", re.compile(r"\bworld_size['\"]?\s*[:=]\s*(\d+)", re.IGNORECASE)),
     ("WORLD_SIZE", re.compile(r"\bWORLD_SIZE['\"]?\s*[:=]\s*(\d+)")),
     ("nranks", re.compile(r"\bnranks (\d+)")),
     ("MEMBER:", re.compile(r"MEMBER: \d+/(\d+)")),
     ("Starting with", re.compile(r"All distributed processes registered\. Starting with (\d+) processes")),
     ("global rank:", re.compile(r"initialization options: size: (\d+), global rank")),
-    ("num_processes", re.compile(r"\bNum processes: (\d+)|\bnum_processes['\"]?\s*[:=]\s*(\d+)", re.I)),
+    ("num_processes", re.compile(r"\bNum processes: (\d+)|\bnum_processes['\"]?\s*[:=]\s*(\d+)", re.IGNORECASE)),
     ("training worker group of size", re.compile(r"training worker group of size (\d+)")),
 )
 _LOCAL_SIZE = (
@@ -37,29 +37,54 @@ _NNODES = (
     ("max_nodes", re.compile(r"\bmax_nodes\s*:\s*(\d+)")),
 )
 _VERSIONS = (
-    ("torch", "torch", re.compile(r"\b(?:PyTorch|torch)(?:[ _]version)?\s*[:= ]\s*v?(\d+\.\d+(?:\.\d+)?(?:[ab]\d+)?(?:\+\w+)?)", re.I)),
-    ("torch", "pytorch", re.compile(r"\bpytorch(?:[ _]version)?\s*[:= ]\s*v?(\d+\.\d+(?:\.\d+)?(?:\+\w+)?)", re.I)),
+    (
+        "torch",
+        "torch",
+        re.compile(r"\b(?:PyTorch|torch)(?:[ _]version)?\s*[:= ]\s*v?(\d+\.\d+(?:\.\d+)?(?:[ab]\d+)?(?:\+\w+)?)", re.IGNORECASE),
+    ),
+    ("torch", "pytorch", re.compile(r"\bpytorch(?:[ _]version)?\s*[:= ]\s*v?(\d+\.\d+(?:\.\d+)?(?:\+\w+)?)", re.IGNORECASE)),
     ("nccl", "NCCL version", re.compile(r"NCCL version:? (\d+\.\d+(?:\.\d+)?)")),
     ("cuda", "+cuda", re.compile(r"NCCL version [\d.]+\+cuda(\d+\.\d+)")),
-    ("cuda", "CUDA", re.compile(r"\bCUDA(?: version| runtime)?\s*[:=]?\s+(\d{1,2}\.\d+)\b", re.I)),
-    ("driver", "river", re.compile(r"\bdriver version:?\s*(\d{3}\.\d+(?:\.\d+)?)", re.I)),
+    ("cuda", "CUDA", re.compile(r"\bCUDA(?: version| runtime)?\s*[:=]?\s+(\d{1,2}\.\d+)\b", re.IGNORECASE)),
+    ("driver", "river", re.compile(r"\bdriver version:?\s*(\d{3}\.\d+(?:\.\d+)?)", re.IGNORECASE)),
     ("python", "/python3.", re.compile(r"/python(3\.\d+)/")),
-    ("transformers", "ransformers", re.compile(r"\btransformers(?:[ _]version)?\s*[:= ]+\s*\"?v?(\d+\.\d+(?:\.\d+)?)", re.I)),
+    (
+        "transformers",
+        "ransformers",
+        re.compile(r"\btransformers(?:[ _]version)?\s*[:= ]+\s*\"?v?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE),
+    ),
     ("deepspeed", "eepSpeed", re.compile(r"DeepSpeed info: version=(\d+\.\d+\.\d+)")),
 )
 _FLAGS = (
     ("static_graph", "static_graph", re.compile(r"\bstatic_graph['\"]?\s*[:=]\s*(True|true|1)\b(?!\.)")),
-    ("find_unused_parameters", "find_unused_parameters", re.compile(r"\bfind_unused_parameters['\"]?\s*[:=]\s*(True|true|1)\b")),
-    ("accumulation", "accum", re.compile(r"\b(?:gradient_)?accumul\w*['\"]?\s*[:=]\s*(\d+)\b", re.I)),
-    ("gradient_checkpointing", "gradient_checkpointing", re.compile(r"\bgradient_checkpointing['\"]?\s*[:=]\s*(True|true|1)\b")),
-    ("detail", "TORCH_DISTRIBUTED_DEBUG", re.compile(r"\bTORCH_DISTRIBUTED_DEBUG['\"]?\s*[:=]\s*['\"]?(DETAIL|INFO|OFF)")),
-    ("zero_stage", "zero", re.compile(r"\bzero_(?:optimization_)?stage['\"]?\s*[:=\.]*\s*(\d)\b", re.I)),
+    (
+        "find_unused_parameters",
+        "find_unused_parameters",
+        re.compile(r"\bfind_unused_parameters['\"]?\s*[:=]\s*(True|true|1)\b"),
+    ),
+    ("accumulation", "accum", re.compile(r"\b(?:gradient_)?accumul\w*['\"]?\s*[:=]\s*(\d+)\b", re.IGNORECASE)),
+    (
+        "gradient_checkpointing",
+        "gradient_checkpointing",
+        re.compile(r"\bgradient_checkpointing['\"]?\s*[:=]\s*(True|true|1)\b"),
+    ),
+    (
+        "detail",
+        "TORCH_DISTRIBUTED_DEBUG",
+        re.compile(r"\bTORCH_DISTRIBUTED_DEBUG['\"]?\s*[:=]\s*['\"]?(DETAIL|INFO|OFF)"),
+    ),
+    ("zero_stage", "zero", re.compile(r"\bzero_(?:optimization_)?stage['\"]?\s*[:=\.]*\s*(\d)\b", re.IGNORECASE)),
 )
-_HEARSAY = re.compile(r"keyword argument|you can|Try|could|please|if you|set\s+`|warn\(", re.I)
+_HEARSAY = re.compile(r"keyword argument|you can|Try|could|please|if you|set\s+`|warn\(", re.IGNORECASE)
 _FRAMEWORKS = (
     ("mmengine", re.compile(r"/(?:mmengine|mmcv)/")),
-    ("lightning", re.compile(r"/(?:lightning|pytorch_lightning|lightning_fabric)/|PyTorch Lightning|Initializing distributed: GLOBAL_RANK")),
-    ("megatron", re.compile(r"/megatron/|megatron-lm", re.I)),
+    (
+        "lightning",
+        re.compile(
+            r"/(?:lightning|pytorch_lightning|lightning_fabric)/|PyTorch Lightning|Initializing distributed: GLOBAL_RANK"
+        ),
+    ),
+    ("megatron", re.compile(r"/megatron/|megatron-lm", re.IGNORECASE)),
     ("nemo", re.compile(r"\[NeMo [IWE] ")),
     ("transformers", re.compile(r"/transformers/trainer|\{'train_runtime'|/trl/trainer")),
     ("deepspeed", re.compile(r"/deepspeed/|\[deepspeed\]|DeepSpeed info")),
@@ -69,39 +94,64 @@ _FRAMEWORKS = (
     ("fsdp", re.compile(r"/torch/distributed/fsdp/")),
 )
 _LAUNCHERS = (
-    ("torchrun", re.compile(r"torch/distributed/(?:run|elastic)|torch\.distributed\.elastic|bin/torchrun|torch\.distributed\.run|/(?:distributed/)?launcher/api\.py")),
+    (
+        "torchrun",
+        re.compile(
+            r"torch/distributed/(?:run|elastic)|torch\.distributed\.elastic|bin/torchrun|torch\.distributed\.run|/(?:distributed/)?launcher/api\.py"
+        ),
+    ),
     ("deepspeed", re.compile(r"\[launch\.py:\d+:|\[runner\.py:\d+:")),
     ("srun", re.compile(r"^(?:\d+: )?(?:srun|slurmstepd)[\w.-]*: ")),
-    ("mpirun", re.compile(r"\bmpirun (?:noticed|detected|has exited)|prterun (?:noticed|detected)|BAD TERMINATION OF ONE OF YOUR")),
+    (
+        "mpirun",
+        re.compile(
+            r"\bmpirun (?:noticed|detected|has exited)|prterun (?:noticed|detected)|BAD TERMINATION OF ONE OF YOUR"
+        ),
+    ),
     ("ray", re.compile(r"\(RayTrainWorker|\(raylet|ray\.train\.|ray\.exceptions\.")),
     ("spawn", re.compile(r"torch\.multiprocessing\.spawn|torch/multiprocessing/spawn\.py")),
     ("accelerate", re.compile(r"accelerate/commands/launch\.py|accelerate launch")),
 )
 
-_NCCL_INIT = re.compile(r"\bcomm 0x\w+ rank (?P<rank>\d+) nranks (?P<n>\d+) cudaDev (?P<dev>\d+)(?: nvmlDev (?P<nvml>\d+))? busId (?P<bus>\w+)(?: commId (?P<comm>\w+))? - Init (?:START|COMPLETE)")
+_NCCL_INIT = re.compile(
+    r"\bcomm 0x\w+ rank (?P<rank>\d+) nranks (?P<n>\d+) cudaDev (?P<dev>\d+)(?: nvmlDev (?P<nvml>\d+))? busId (?P<bus>\w+)(?: commId (?P<comm>\w+))? - Init (?:START|COMPLETE)"
+)
 _SPAWNED = re.compile(r"process (?P<pid>\d+) spawned with command: .*--local_rank=(?P<local>\d+)")
-_RAY_RANK = re.compile(r"^- \(ip=(?P<ip>[^,]+), pid=(?P<pid>\d+)\) world_rank=(?P<rank>\d+), local_rank=(?P<local>\d+), node_rank=(?P<node>\d+)")
-_GLOBAL_RANKS = re.compile(r"^\s*(?P<key>group_rank|local_ranks|global_ranks|restart_count|global_world_sizes|master_addr)=(?P<value>\[[^\]]*\]|[\w.:-]+)")
-_RANK_PID = re.compile(r"\b[Rr]ank[ =:]+(?P<rank>\d+)\b[^\n]{0,40}?\bpid[ =:]+(?P<pid>\d+)|\bpid[ =:]+(?P<pid2>\d+)\b[^\n]{0,40}?\b[Rr]ank[ =:]+(?P<rank2>\d+)\b")
+_RAY_RANK = re.compile(
+    r"^- \(ip=(?P<ip>[^,]+), pid=(?P<pid>\d+)\) world_rank=(?P<rank>\d+), local_rank=(?P<local>\d+), node_rank=(?P<node>\d+)"
+)
+_GLOBAL_RANKS = re.compile(
+    r"^\s*(?P<key>group_rank|local_ranks|global_ranks|restart_count|global_world_sizes|master_addr)=(?P<value>\[[^\]]*\]|[\w.:-]+)"
+)
+_RANK_PID = re.compile(
+    r"\b[Rr]ank[ =:]+(?P<rank>\d+)\b[^\n]{0,40}?\bpid[ =:]+(?P<pid>\d+)|\bpid[ =:]+(?P<pid2>\d+)\b[^\n]{0,40}?\b[Rr]ank[ =:]+(?P<rank2>\d+)\b"
+)
 
 _STEP = re.compile(
-    r"(?:\bglobal[_ ]?step|\bsteps?|\biter(?:ation)?s?|\bit|\bbatch(?:_idx)?)['\"]?\s*[:=#]?\s*\[?\s*(?P<step>\d{1,9})(?!\.\d|[\w-])(?:\s*/\s*(?P<of>\d+))?", re.I
+    r"(?:\bglobal[_ ]?step|\bsteps?|\biter(?:ation)?s?|\bit|\bbatch(?:_idx)?)['\"]?\s*[:=#]?\s*\[?\s*(?P<step>\d{1,9})(?!\.\d|[\w-])(?:\s*/\s*(?P<of>\d+))?",
+    re.IGNORECASE,
 )
-_EPOCH_STEP = re.compile(r"\bepoch\b['\"]?\s*[:=]?\s*\[?\s*(?P<epoch>\d{1,6})\]?[^\n]{0,30}?[\[ ](?P<step>\d{1,9})\s*/\s*(?P<of>\d{1,9})\b", re.I)
-_EPOCH = re.compile(r"\bepoch\b['\"]?\s*[:=]?\s*\[?\s*(?P<step>\d{1,6})\b(?!\.\d*[1-9])", re.I)
+_EPOCH_STEP = re.compile(
+    r"\bepoch\b['\"]?\s*[:=]?\s*\[?\s*(?P<epoch>\d{1,6})\]?[^\n]{0,30}?[\[ ](?P<step>\d{1,9})\s*/\s*(?P<of>\d{1,9})\b",
+    re.IGNORECASE,
+)
+_EPOCH = re.compile(r"\bepoch\b['\"]?\s*[:=]?\s*\[?\s*(?P<step>\d{1,6})\b(?!\.\d*[1-9])", re.IGNORECASE)
 _TQDM = re.compile(r"\|\s*(?P<step>\d{1,9})/(?P<of>\d{1,9}) \[")
 _PROGRESS_NEEDLES = ("step", "Step", "iter", "Iter", "it ", "poch", "batch", "| ")
-_NOT_PROGRESS = re.compile(r"\b(?:at|in|from|after|before|until|since|every|resum\w+|load\w+|sav\w+|checkpoint\w*|max|num|total|warmup|log\w*|eval|save)[_ ](?:\w+ )?(?:global )?(?:step|iter|epoch|batch)", re.I)
+_NOT_PROGRESS = re.compile(
+    r"\b(?:at|in|from|after|before|until|since|every|resum\w+|load\w+|sav\w+|checkpoint\w*|max|num|total|warmup|log\w*|eval|save)[_ ](?:\w+ )?(?:global )?(?:step|iter|epoch|batch)",
+    re.IGNORECASE,
+)
 FINISHED = re.compile(
     r"\b(?:training (?:is )?(?:finished|complete[d]?|done|successful\w*)|finished training|done training|train(?:ing)? (?:run )?complete|all (?:epochs|steps) (?:done|complete\w*)|"
     r"job (?:finished|complete[d]?)(?: successfully)?|max_epochs=\d+` reached|max_steps=\d+` reached|'train_runtime'|training took|exits successfully|run completed|finished successfully)\b"
     r"|^(?:done|finished|complete[d]?|success)[.!]?$",
-    re.I,
+    re.IGNORECASE,
 )
 EXHAUSTED = re.compile(
     r"\b(?:dataset|data|loader|dataloader|iterator|stream|shard|samples?|batches)\s*(?:is|are|was|were)?\s*(?:exhausted|ran out|used up|depleted)\b|\bfinished early\b|\bran out of (?:data|batches|samples)\b|"
     r"\bno more (?:data|batches|samples)\b|\bend of (?:data|dataset|epoch|shard)\b|\bleaving early\b|\bearly (?:exit|stop\w*)\b|\bexiting early\b|\b(?:epoch|training) ended\b|\bexhausted (?:its|the) (?:data|inputs?|shard)\b",
-    re.I,
+    re.IGNORECASE,
 )
 
 
@@ -185,7 +235,12 @@ class _Reader:
                 self.notes.versions[name] = found[1]
         for name, needle, pattern in _FLAGS:
             if needle in text and (found := pattern.search(text)) and not _HEARSAY.search(text):
-                self.notes.flags.setdefault(name, int(found[1]) if found[1].isdigit() and name in ("accumulation", "zero_stage") else (found[1] if name == "detail" else True))
+                self.notes.flags.setdefault(
+                    name,
+                    int(found[1])
+                    if found[1].isdigit() and name in ("accumulation", "zero_stage")
+                    else (found[1] if name == "detail" else True),
+                )
 
     def _who_is_who(self, line: LogLine, text: str) -> None:
         if " busId " in text and (found := _NCCL_INIT.search(text)):
@@ -236,7 +291,9 @@ class _Reader:
             self.world[int(sizes[0])] += 5
 
     def _progress(self, order: int, line: LogLine, text: str) -> None:
-        if any(needle in text for needle in _PROGRESS_NEEDLES) and not text.lstrip().startswith(('File "', "Traceback")):
+        if any(needle in text for needle in _PROGRESS_NEEDLES) and not text.lstrip().startswith(
+            ('File "', "Traceback")
+        ):
             step = read_step(text)
             if step is not None:
                 self.notes.progress.append(Progress(order, line, step))

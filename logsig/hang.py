@@ -43,13 +43,22 @@ def find(stories: Stories, outside_time: float | None = None, outside: bool = Fa
     reasons: list[str] = []
     if lagging is not None and (lag >= CLEAR_LAG or gap or outside):
         leaders = max(log.last_step or 0 for log in logs)
-        reasons.append(f"Rank {lagging.rank} reported step {lagging.last_step} last, the other {len(logs) - 1} ranks step {leaders}.")
+        reasons.append(
+            f"Rank {lagging.rank} reported step {lagging.last_step} last, the other {len(logs) - 1} ranks step {leaders}."
+        )
     if gap:
-        reasons.append(f"The last step was reported {_duration(gap)} before the {'job was stopped' if outside else 'last line'}; until then steps came every {_step(logs)}.")
+        reasons.append(
+            f"The last step was reported {_duration(gap)} before the {'job was stopped' if outside else 'last line'}; until then steps came every {_step(logs)}."
+        )
     line = lagging.last_step_line if lagging is not None else _last(logs)
     if not reasons or line is None or (not gap and lag < CLEAR_LAG):
         return None
-    return Hang(lagging.rank if lagging is not None else None, line, tuple(reasons), lagging is not None and (lag >= CLEAR_LAG or bool(gap)))
+    return Hang(
+        lagging.rank if lagging is not None else None,
+        line,
+        tuple(reasons),
+        lagging is not None and (lag >= CLEAR_LAG or bool(gap)),
+    )
 
 
 def _lagging(logs: list[RankLog]) -> tuple[RankLog | None, int]:

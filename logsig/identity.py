@@ -95,7 +95,16 @@ class Identity:
 
     def rank_of(self, line: LogLine) -> int | None:
         """Gives the global rank of a line's writer; none where the log doesn't tell."""
-        key = (line.source.path, line.rank, line.local_rank, line.node, line.node_rank, line.task, line.pid, line.device)
+        key = (
+            line.source.path,
+            line.rank,
+            line.local_rank,
+            line.node,
+            line.node_rank,
+            line.task,
+            line.pid,
+            line.device,
+        )
         if key not in self.known:
             self.known[key] = self._resolve(line)
         return self.known[key]
@@ -129,7 +138,11 @@ class Identity:
             return None
         if mapping:
             offsets = Counter(next(iter(ranks)) - known for known, ranks in mapping.items() if len(ranks) == 1)
-            return local + next(iter(offsets)) if len(offsets) == 1 and not any(len(ranks) > 1 for ranks in mapping.values()) else None
+            return (
+                local + next(iter(offsets))
+                if len(offsets) == 1 and not any(len(ranks) > 1 for ranks in mapping.values())
+                else None
+            )
         if line.node_rank is not None and self.notes.local_size:
             return line.node_rank * self.notes.local_size + local
         return local if self._single_node() else None
@@ -137,10 +150,15 @@ class Identity:
     def _single_node(self) -> bool:
         if (self.notes.nnodes or 1) > 1:
             return False
-        places = {(place[0] if "/attempt_" not in place[0] else "", place[1], place[2], place[3]) for place in {*self._places, *self._locals}}
+        places = {
+            (place[0] if "/attempt_" not in place[0] else "", place[1], place[2], place[3])
+            for place in {*self._places, *self._locals}
+        }
         nodes = {place[1] for place in places} | {host for host, _ in self._host_local}
         nodes.discard(None)
-        shifted = any(next(iter(ranks)) != local for mapping in self._locals.values() for local, ranks in mapping.items() if ranks)
+        shifted = any(
+            next(iter(ranks)) != local for mapping in self._locals.values() for local, ranks in mapping.items() if ranks
+        )
         return len(nodes) <= 1 and not shifted and len({place[3] for place in places}) <= 1
 
     def of_pci(self, address: str, node: str | None) -> int | None:

@@ -25,7 +25,14 @@ KEPT_PER_RANK = 16
 """Events of one signature kept per rank and attempt; more are counted."""
 
 
-def assemble(lines: Sequence[LogLine], messages: Sequence[Message], matches: Matches, notes: JobNotes, files: Sequence[str], doubts: Sequence[str]) -> JobLog:
+def assemble(
+    lines: Sequence[LogLine],
+    messages: Sequence[Message],
+    matches: Matches,
+    notes: JobNotes,
+    files: Sequence[str],
+    doubts: Sequence[str],
+) -> JobLog:
     """Returns the job with global ranks wherever the log tells them."""
     position = {id(line): order for order, line in enumerate(lines)}
     testimony = _testimony(lines, matches, position)
@@ -36,7 +43,9 @@ def assemble(lines: Sequence[LogLine], messages: Sequence[Message], matches: Mat
     builder.add_exits(testimony)
     builder.add_events(matches.found)
     facts = dict(job_facts(notes))
-    return JobLog(tuple(files), builder.attempts(notes), facts, builder.nodes(), tuple(lines), (*doubts, *matches.doubts))
+    return JobLog(
+        tuple(files), builder.attempts(notes), facts, builder.nodes(), tuple(lines), (*doubts, *matches.doubts)
+    )
 
 
 def _testimony(lines: Sequence[LogLine], matches: Matches, position: Mapping[int, int]) -> list[Testimony]:
@@ -63,7 +72,9 @@ class _Boundaries:
         return bisect_right(self.starts.get(line.source.path, ()), order)
 
 
-def _boundaries(lines: Sequence[LogLine], notes: JobNotes, testimony: Sequence[Testimony], identity: Identity) -> _Boundaries:
+def _boundaries(
+    lines: Sequence[LogLine], notes: JobNotes, testimony: Sequence[Testimony], identity: Identity
+) -> _Boundaries:
     """Finds restarts: announced ones, and steps that go back after an agent reported a failed worker."""
     starts: dict[str, set[int]] = defaultdict(set)
     ends: dict[str, list[int]] = defaultdict(list)
@@ -72,7 +83,12 @@ def _boundaries(lines: Sequence[LogLine], notes: JobNotes, testimony: Sequence[T
         if item.witness == "worker-exit" and item.local_rank is not None and item.line.attempt is None:
             path = item.line.source.path
             before = agents.get((path, item.line.pid))
-            if before is not None and item.line.pid is not None and item.order > before + 1 and _workers_between(lines, before, item.order):
+            if (
+                before is not None
+                and item.line.pid is not None
+                and item.order > before + 1
+                and _workers_between(lines, before, item.order)
+            ):
                 starts[path].add(before + 1)
             agents[(path, item.line.pid)] = item.order
             ends[path].append(item.order)
@@ -84,10 +100,15 @@ def _boundaries(lines: Sequence[LogLine], notes: JobNotes, testimony: Sequence[T
 
 
 def _workers_between(lines: Sequence[LogLine], low: int, high: int) -> bool:
-    return any(line.rank is not None or line.local_rank is not None or "Traceback" in line.text for line in lines[low + 1 : min(high, low + 400)])
+    return any(
+        line.rank is not None or line.local_rank is not None or "Traceback" in line.text
+        for line in lines[low + 1 : min(high, low + 400)]
+    )
 
 
-def _regressions(progress: Sequence[Progress], ends: Mapping[str, list[int]], starts: dict[str, set[int]], identity: Identity) -> None:
+def _regressions(
+    progress: Sequence[Progress], ends: Mapping[str, list[int]], starts: dict[str, set[int]], identity: Identity
+) -> None:
     """A rank whose steps begin again after a reported failure runs in a new attempt, from the report on."""
     last: dict[tuple[str, int | None], Progress] = {}
     for item in progress:
@@ -124,12 +145,15 @@ class _Rank:
     step: Progress | None = None
     times: deque[float] = field(default_factory=lambda: deque(maxlen=32))
     finished: LogLine | None = None
+    finished_order: int = -1
     exhausted: LogLine | None = None
     exits: list[Exit] = field(default_factory=list)
 
 
 class _Builder:
-    def __init__(self, lines: Sequence[LogLine], identity: Identity, boundaries: _Boundaries, position: Mapping[int, int]) -> None:
+    def __init__(
+        self, lines: Sequence[LogLine], identity: Identity, boundaries: _Boundaries, position: Mapping[int, int]
+    ) -> None:
         self.lines = lines
         self.identity = identity
         self.boundaries = boundaries
@@ -172,6 +196,7 @@ class _Builder:
             rank = self.identity.rank_of(line)
             if rank is not None:
                 self.ranks[attempt][rank].finished = line
+                self.ranks[attempt][rank].finished_order = order
         for order, line in notes.exhausted:
             rank = self.identity.rank_of(line)
             if rank is not None:
@@ -205,9 +230,20 @@ class _Builder:
         for item in testimony:
             attempt = self._attempt(item.line, item.order)
             rank = self.identity.of_testimony(item)
-            when = self.dates.table_seconds(item.time) if item.time else self.dates.seconds(item.line)
+            when = self.dates.printed_seconds(item.time) if item.time else self.dates.seconds(item.line)
             made = Exit(
-                item.code, item.signal, item.witness, item.line, rank, item.local_rank, item.host, item.pid, attempt, when, item.root, item.error_file,
+                item.code,
+                item.signal,
+                item.witness,
+                item.line,
+                rank,
+                item.local_rank,
+                item.host,
+                item.pid,
+                attempt,
+                when,
+                item.root,
+                item.error_file,
                 item.order,
             )
             self.exits[attempt].append(made)
@@ -234,13 +270,31 @@ class _Builder:
             facts = {**tracebacks.facts_of(matched.link), **matched.facts}
             self.events[attempt].append(
                 Event(
-                    matched.entry.id, matched.entry.role, matched.line, matched.link.text, facts, rank, matched.line.node, attempt,
-                    self.dates.seconds(matched.line), order, 1, matched.link.frames, matched.message.lines[:200],
+                    matched.entry.id,
+                    matched.entry.role,
+                    matched.line,
+                    matched.link.text,
+                    facts,
+                    rank,
+                    matched.line.node,
+                    attempt,
+                    self._time_of(matched),
+                    order,
+                    1,
+                    matched.link.frames,
+                    matched.message.lines[:200],
                     fatal=matched.message.fatal,
                 )
-            )  # fmt: skip
+            )
             if rank is not None and rank not in self.ranks[attempt]:
                 self.ranks[attempt][rank] = _Rank(matched.line, matched.line)
+
+    def _time_of(self, matched: Matched) -> float | None:
+        """By the line's stamp, else by the time that the message itself names."""
+        when = self.dates.seconds(matched.line)
+        if when is None and "at" in matched.facts:
+            when = self.dates.printed_seconds(str(matched.facts["at"]))
+        return when
 
     def _count(self, attempt: int, signature: str, rank: int) -> None:
         events = self.events[attempt]
@@ -263,7 +317,11 @@ class _Builder:
             return self.identity.pid_rank[facts["pid"]]
         if "rank" in facts and matched.entry.role != "witness":
             return int(facts["rank"])
-        if "group_rank" in facts and str(facts.get("pg", "0")) in ("0", "default_pg", "") and matched.line.local_rank is None:
+        if (
+            "group_rank" in facts
+            and str(facts.get("pg", "0")) in ("0", "default_pg", "")
+            and matched.line.local_rank is None
+        ):
             return int(facts["group_rank"])
         return None
 
@@ -279,18 +337,37 @@ class _Builder:
     def _attempt_of(self, number: int) -> Attempt:
         ranks = {
             rank: RankLog(
-                rank, known.local_rank, known.node, known.pid, known.first, known.last, known.step.step if known.step else None,
-                known.step.line if known.step else None, known.times[-1] if known.times else None, _median_gap(known.times),
-                known.step.order if known.step else -1, known.finished, known.exhausted,
+                rank,
+                known.local_rank,
+                known.node,
+                known.pid,
+                known.first,
+                known.last,
+                known.step.step if known.step else None,
+                known.step.line if known.step else None,
+                known.times[-1] if known.times else None,
+                _median_gap(known.times),
+                known.step.order if known.step else -1,
+                known.finished,
+                known.finished_order,
+                known.exhausted,
                 tuple(known.exits),
             )
             for rank, known in sorted(self.ranks[number].items())
-        }  # fmt: skip
+        }
         events = tuple(sorted(self.events[number], key=lambda event: event.order))
         return Attempt(
-            number, ranks, events, tuple(self.exits[number]), self.progress[number], self.last_orders[number],
-            self.progress_time.get(number), self.last_times.get(number), self.last_lines.get(number), self.step_times[number],
-        )  # fmt: skip
+            number,
+            ranks,
+            events,
+            tuple(self.exits[number]),
+            self.progress[number],
+            self.last_orders[number],
+            self.progress_time.get(number),
+            self.last_times.get(number),
+            self.last_lines.get(number),
+            self.step_times[number],
+        )
 
 
 def _median_gap(times: Sequence[float]) -> float | None:

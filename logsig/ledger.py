@@ -34,16 +34,28 @@ def build(events: Sequence[Event], ranks: Iterable[int], world_size: int | None)
     """Returns a group for each process group of which some rank reported a stuck collective."""
     groups: dict[str, dict[int, _Row]] = defaultdict(dict)
     seq_group: dict[tuple[int, int], str] = {}
-    relevant = [event for event in events if event.rank is not None and ({"seq", "last_enqueued", "elapsed_ms"} & event.facts.keys())]
+    relevant = [
+        event
+        for event in events
+        if event.rank is not None and ({"seq", "last_enqueued", "elapsed_ms"} & event.facts.keys())
+    ]
     for event in relevant:
-        if "pg" in event.facts and event.rank is not None and (seq := event.facts.get("seq", event.facts.get("last_enqueued"))) is not None:
+        if (
+            "pg" in event.facts
+            and event.rank is not None
+            and (seq := event.facts.get("seq", event.facts.get("last_enqueued"))) is not None
+        ):
             seq_group.setdefault((event.rank, seq), str(event.facts["pg"]))
     for event in relevant:
         assert event.rank is not None
         pg = str(event.facts.get("pg") or seq_group.get((event.rank, event.facts.get("seq", -2)), "0"))
         _enter(groups[pg].setdefault(event.rank, _Row(event.rank)), event)
     known = set(ranks)
-    return tuple(_judge(pg, rows, known, world_size) for pg, rows in sorted(groups.items()) if any(row.seq is not None or row.own or row.enqueued is not None for row in rows.values()))
+    return tuple(
+        _judge(pg, rows, known, world_size)
+        for pg, rows in sorted(groups.items())
+        if any(row.seq is not None or row.own or row.enqueued is not None for row in rows.values())
+    )
 
 
 def _enter(row: _Row, event: Event) -> None:
@@ -80,25 +92,55 @@ def _judge(pg: str, rows: Mapping[int, _Row], known: set[int], world_size: int |
 
 
 def _suspects(rows: Sequence[_Row], stuck: Sequence[_Row], expected: set[int]) -> tuple[set[int], str, dict[int, str]]:
-    if rows and all(row.completed == -1 for row in rows if row.completed is not None) and any(row.completed == -1 for row in rows):
-        return set(), "No collective of this group ever completed: the transport never worked, or a rank never joined the group.", {}
+    if (
+        rows
+        and all(row.completed == -1 for row in rows if row.completed is not None)
+        and any(row.completed == -1 for row in rows)
+    ):
+        return (
+            set(),
+            "No collective of this group ever completed: the transport never worked, or a rank never joined the group.",
+            {},
+        )
     odd = _odd_operation(stuck)
     if odd:
         seq = stuck[0].seq
         names = _names(odd)
-        return odd, f"At sequence number {seq} {names} ran another operation or size than the others.", dict.fromkeys(odd, "other operation")
+        return (
+            odd,
+            f"At sequence number {seq} {names} ran another operation or size than the others.",
+            dict.fromkeys(odd, "other operation"),
+        )
     waited = [row for row in rows if row.own and row.seq is not None]
     if waited:
         front = max(row.seq for row in waited if row.seq is not None)
-        never = {row.rank for row in rows if row.enqueued is not None and row.enqueued < front and not (row.own and row.seq is not None and row.seq >= front)}
+        never = {
+            row.rank
+            for row in rows
+            if row.enqueued is not None
+            and row.enqueued < front
+            and not (row.own and row.seq is not None and row.seq >= front)
+        }
         if never and len(never) < len(rows) and len(never) <= max(1, len(rows) // 2):
-            return never, f"{_names(never).capitalize()} never enqueued collective {front}, on which the others waited.", dict.fromkeys(never, "never entered")
+            return (
+                never,
+                f"{_names(never).capitalize()} never enqueued collective {front}, on which the others waited.",
+                dict.fromkeys(never, "never entered"),
+            )
         behind = {row.rank for row in waited if row.seq is not None and row.seq < front}
         if behind and len(behind) <= len(waited) // 2:
-            return behind, f"{_names(behind).capitalize()} waited in an earlier collective than the others: the ranks took different paths.", dict.fromkeys(behind, "behind")
+            return (
+                behind,
+                f"{_names(behind).capitalize()} waited in an earlier collective than the others: the ranks took different paths.",
+                dict.fromkeys(behind, "behind"),
+            )
     silent = expected - {row.rank for row in rows}
     if silent and rows and len(silent) <= max(1, len(expected) // 2) and len(rows) >= 1 and len(expected) > 1:
-        return silent, f"{_names(silent).capitalize()} said nothing while the other ranks reported a stuck collective.", dict.fromkeys(silent, "silent")
+        return (
+            silent,
+            f"{_names(silent).capitalize()} said nothing while the other ranks reported a stuck collective.",
+            dict.fromkeys(silent, "silent"),
+        )
     if len(stuck) > 1 and len({row.seq for row in stuck}) == 1:
         return set(), "Every rank was stuck in the same collective: nobody can be named from the counters.", {}
     return set(), "The counters name nobody.", {}
@@ -129,4 +171,16 @@ def _names(ranks: Iterable[int]) -> str:
 
 
 def _shown(row: _Row, note: str) -> LedgerRow:
-    return LedgerRow(row.rank, row.group_rank, row.enqueued, row.completed, row.seq, row.op, row.numel, row.own, row.told_by, row.wait, note)
+    return LedgerRow(
+        row.rank,
+        row.group_rank,
+        row.enqueued,
+        row.completed,
+        row.seq,
+        row.op,
+        row.numel,
+        row.own,
+        row.told_by,
+        row.wait,
+        note,
+    )

@@ -18,7 +18,7 @@ import pydantic
 import regex
 
 from logsig import yamlfile
-from logsig.catalog import FORMAT, duplicate_fault
+from logsig.catalog import FORMAT, compiled, duplicate_fault
 from logsig.errors import Fault
 from logsig.signature import CAPTURES, Signature
 
@@ -264,7 +264,7 @@ def _judge_captures(file: File) -> Iterable[Fault]:
     broken = False
     for place, pattern in patterns_of(file.signature):
         try:
-            names = set(regex.compile(pattern).groupindex)
+            names = set(compiled(pattern).groupindex)
         except regex.error as error:
             broken = True
             yield file.fault(place, f"a pattern that doesn't compile: {error}", "a pattern of the regex module")

@@ -35,7 +35,7 @@ def look(block: Block, engine: Engine) -> Findings:
 
 
 class _Thinned:
-    """Counts all hits and leaves of each literal and label the first few, those far from the one before, and the last."""
+    """Counts all hits; leaves of each literal and label the first few, those far from the one before, and the last."""
 
     def __init__(self, data: bytearray) -> None:
         self.counts: dict[int, int] = {}

@@ -39,10 +39,13 @@ _LEAD = re.compile(
       | \w[\w .,()/-]{0,50}(?:[Ee]rror|[Ff]ailed|[Ff]ailure|[Ee]xception|[Cc]rashed|[Cc]aught|[Rr]aised|[Aa]borted|[Tt]erminated)\b[\w .()/-]{0,40}[:=]\s+
       | (?:[Rr]ank|RANK|[Pp]rocess|[Ww]orker|[Gg]pu|GPU)\s?\#?\d+\s?[:|,-]\s*
     )*\W{0,2}$""",
-    re.X,
+    re.VERBOSE,
 )
 """What may stand on the line before an error that speaks for itself."""
-_HEARSAY = re.compile(r"\b(?:if|when|whether|hint|note|notes|see|e\.g|expect\w*|example|help|usage|todo|fix\w*|avoid|about|test_\w+|like|such as)\b", re.I)
+_HEARSAY = re.compile(
+    r"\b(?:if|when|whether|hint|note|notes|see|e\.g|expect\w*|example|help|usage|todo|fix\w*|avoid|about|test_\w+|like|such as)\b",
+    re.IGNORECASE,
+)
 _OPEN_QUOTE = re.compile(r"""[`'"“‘]\s*$""")
 
 
@@ -88,7 +91,9 @@ class _Matcher:
             entries = [self.catalog.get(name) for name in sorted(ids)]
             links = [self._link(entries, message, link, order) for link in (*message.caused_by, message)]
             found.extend(choose(links))
-        doubts = tuple(f"the pattern of {name} took too long on a line and was given up there" for name in sorted(self.gave_up))
+        doubts = tuple(
+            f"the pattern of {name} took too long on a line and was given up there" for name in sorted(self.gave_up)
+        )
         return Matches(tuple(found), doubts)
 
     def _candidates(self, engine: Engine) -> Iterator[tuple[int, set[str]]]:
@@ -108,7 +113,11 @@ class _Matcher:
 
     @property
     def _traceback_nets(self) -> tuple[str, ...]:
-        return tuple(name for name, entry in self.catalog.signatures.items() if entry.match.net and any("Traceback" in literal for literal in entry.match.literals))
+        return tuple(
+            name
+            for name, entry in self.catalog.signatures.items()
+            if entry.match.net and any("Traceback" in literal for literal in entry.match.literals)
+        )
 
     # ------------------------------------------------------------ one signature, one message
 
@@ -148,7 +157,10 @@ class _Matcher:
 
     def _speaks(self, entry: Entry, message: Message, text: str, position: int) -> bool:
         if entry.match.where == "anywhere":
-            return not _OPEN_QUOTE.search(text[max(0, position - 3) : position]) or text[max(0, position - 3) : position].strip(" '\"`") != ""
+            return (
+                not _OPEN_QUOTE.search(text[max(0, position - 3) : position])
+                or text[max(0, position - 3) : position].strip(" '\"`") != ""
+            )
         begin = text.rfind("\n", 0, position) + 1
         return speaks(text[begin:position])
 
@@ -172,7 +184,12 @@ class _Matcher:
         """Adds captures from what stands around the message; never changes those of the message itself."""
         sources: list[tuple[Sequence[Any], str]] = []
         if patterns.follow:
-            sources.append((patterns.follow, message.text[:MAX_TEXT] + "\n" + self.neighbours.after(order, entry.match.follow_lines)))
+            sources.append(
+                (
+                    patterns.follow,
+                    message.text[:MAX_TEXT] + "\n" + self.neighbours.after(order, entry.match.follow_lines),
+                )
+            )
         if patterns.before:
             sources.append((patterns.before, self.neighbours.before(order, entry.match.before_lines)))
         if patterns.frames:
@@ -275,9 +292,35 @@ class _Neighbours:
 
 # ---------------------------------------------------------------- facts
 
-_UNITS = {"": 1, "b": 1, "bytes": 1, "byte": 1, "kb": 1 << 10, "kib": 1 << 10, "mb": 1 << 20, "mib": 1 << 20, "gb": 1 << 30, "gib": 1 << 30, "tb": 1 << 40, "tib": 1 << 40}
+_UNITS = {
+    "": 1,
+    "b": 1,
+    "bytes": 1,
+    "byte": 1,
+    "kb": 1 << 10,
+    "kib": 1 << 10,
+    "mb": 1 << 20,
+    "mib": 1 << 20,
+    "gb": 1 << 30,
+    "gib": 1 << 30,
+    "tb": 1 << 40,
+    "tib": 1 << 40,
+}
 _NUMBER = re.compile(r"^\s*([\d.]+)\s*([A-Za-z]*)")
-_SECONDS = {"": 1.0, "s": 1.0, "sec": 1.0, "seconds": 1.0, "second": 1.0, "ms": 0.001, "milliseconds": 0.001, "min": 60.0, "minutes": 60.0, "m": 60.0, "h": 3600.0, "hours": 3600.0}
+_SECONDS = {
+    "": 1.0,
+    "s": 1.0,
+    "sec": 1.0,
+    "seconds": 1.0,
+    "second": 1.0,
+    "ms": 0.001,
+    "milliseconds": 0.001,
+    "min": 60.0,
+    "minutes": 60.0,
+    "m": 60.0,
+    "h": 3600.0,
+    "hours": 3600.0,
+}
 
 
 def convert(groups: Mapping[str, str | None], types: Mapping[str, str]) -> dict[str, Any]:

@@ -45,7 +45,7 @@ _BEGINS = re.compile(
 _STARTS_ALONE = re.compile(r"^(?:terminate called after|Fatal Python error: |\*\*\* SIG\w+ received)")
 _CPP = ("c10", "c10-plain", "glog")
 _EXCEPTHOOK = "rank"
-_STEP = re.compile(r"\b(?:step|iter(?:ation)?|epoch)s?\b\s*[:=]?\s*\[?\s*\d+", re.I)
+_STEP = re.compile(r"\b(?:step|iter(?:ation)?|epoch)s?\b\s*[:=]?\s*\[?\s*\d+", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -114,7 +114,11 @@ class _Grouper:
             return False
         writer, message = self.last
         first = message.lines[0]
-        if first.source.path != line.source.path or message.kind not in ("cpp", "dump") or message.more >= MAX_BARE_CONTINUATION:
+        if (
+            first.source.path != line.source.path
+            or message.kind not in ("cpp", "dump")
+            or message.more >= MAX_BARE_CONTINUATION
+        ):
             return False
         if _TRACEBACK.match(text) or _BEGINS.match(text) or _STEP.search(text):
             return False
@@ -158,18 +162,28 @@ class _Grouper:
         current.dedent = _indent(line.text)
 
     def _goes_on(self, current: _Open, line: LogLine, text: str) -> bool:
-        limit = MAX_CONTINUATION if (line.rank is not None or line.local_rank is not None or line.task is not None) else MAX_BARE_CONTINUATION
+        limit = (
+            MAX_CONTINUATION
+            if (line.rank is not None or line.local_rank is not None or line.task is not None)
+            else MAX_BARE_CONTINUATION
+        )
         if current.kind == "line":
             return False
         if current.more >= limit or line.gap or _TABLE_TRACEBACK.match(text):
             return False
         if current.kind == "dump":
             return line.layers == current.exception_layers and not _TRACEBACK.match(text) and not _BEGINS.match(text)
-        nested = "Original Traceback (most recent call last)" in text or (current.exception is not None and "Caught " in current.lines[current.head].text)
+        nested = "Original Traceback (most recent call last)" in text or (
+            current.exception is not None and "Caught " in current.lines[current.head].text
+        )
         if _TRACEBACK.match(text) and not nested:
             return False
         if current.kind == "cpp":
-            return line.layers == current.exception_layers and not any(name in _CPP for name in line.layers) and not _STEP.search(text)
+            return (
+                line.layers == current.exception_layers
+                and not any(name in _CPP for name in line.layers)
+                and not _STEP.search(text)
+            )
         if line.layers != current.exception_layers:
             return False
         if nested:
@@ -201,7 +215,7 @@ class _Grouper:
             target.frames[-1] = Frame(last.path, last.line, last.function, stripped)
             target.lines.append(line)
             return True
-        if indented and (not looks or target.frames and _indent(text) > target.dedent + 2):
+        if indented and (not looks or (target.frames and _indent(text) > target.dedent + 2)):
             target.lines.append(line)
             return True
         if looks or not indented:
@@ -228,7 +242,7 @@ class _Grouper:
             message.rank = self.table_rank.get(writer) if within else self.announced.pop(writer, None)
             self._push(writer, message, keep_frames=True)
             return
-        if _STARTS_ALONE.match(text.strip()):
+        if _STARTS_ALONE.match(text.strip()) or "terminate called after throwing" in text:  # also glued to a bar
             self._push(writer, _Open([line], "dump", order=self.order, exception_layers=line.layers))
             return
         if any(name in _CPP for name in line.layers):

@@ -245,6 +245,7 @@ class RankLog:
     """Reading order of that line; −1 where it never reported a step."""
     finished: LogLine | None = None
     """Where it said that it had finished, in its own words."""
+    finished_order: int = -1
     exhausted: LogLine | None = None
     """Where it said that its data had ended or that it leaves early."""
     exits: tuple[Exit, ...] = ()

@@ -1,6 +1,6 @@
-"""Undoing what terminals, tickets and collectors do to lines, before their prefixes are peeled.
+"""Lines cut at a width put together again; text squeezed into one line, or doubled in it, taken apart.
 
-Everything here maps text to text; which line of the file a piece began in is the caller's to remember.
+Maps text to text; which line of the file a piece began in is the caller's to remember.
 """
 
 from __future__ import annotations
@@ -8,45 +8,8 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
-
-_ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor, erase
-    r"|\x1b\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)"  # titles, hyperlinks
-    r"|\x1b[P_^X](?!bk;t=)[^\x07\x1b]{0,2000}(?:\x07|\x1b\\)"  # strings for the terminal
-    r"|\x1b[ -/]+[0-~]"  # character sets
-    r"|\x1b(?!_bk;t=)[0-Z\\^-~]"
-    r"|\x9b[0-?]*[ -/]*[@-~]"  # the same colours in one byte
-    r"|[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]"
-    r"|.\x08"
-)
-_DIRTY = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\x9b]")
-_BUILDKITE = re.compile(r"^\x1b_bk;t=\d+\x07")
-_MOVING = re.compile(r"[\d.:,%/|\[\]<>?=#█▏▎▍▌▋▊▉━╸╺─░▒▓\s-]+|(?:[kMGT]?(?:it|B|s)/(?:s|it))")
-
-
-def without_escapes(text: str) -> str:
-    """Without colours, cursor movements, titles and other control characters; tabs stay, and Buildkite's time mark in front."""
-    if text.isprintable() or not _DIRTY.search(text):
-        return text
-    mark = _BUILDKITE.match(text)
-    head = mark.group() if mark else ""
-    return head + _ESCAPES.sub("", text[len(head) :])
-
-
-def last_states(text: str) -> list[str]:
-    """What a line overwritten by carriage returns shows: of a progress bar its last state, of everything else all of it."""
-    if "\r" not in text:
-        return [text]
-    pieces = [piece for piece in text.split("\r") if piece.strip()]
-    kept = [a for a, b in zip(pieces, pieces[1:], strict=False) if not _same_bar(a, b)]
-    return (kept + pieces[-1:]) or [""]
-
-
-def _same_bar(old: str, new: str) -> bool:
-    """True where ``new`` is a later state of the bar ``old``: equal but for figures and bar signs."""
-    return _MOVING.sub("", old) == _MOVING.sub("", new)
-
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 # ---------------------------------------------------------------- hard wraps
 
@@ -54,9 +17,13 @@ COMMON_WIDTHS = frozenset({63, 64, 72, 76, 78, 79, 80, 96, 99, 100, 119, 120, 12
 """Widths of terminals, tickets and boxes: there a few broken words are proof enough."""
 _BEGINNING = re.compile(
     r"\s*(?:Traceback \(most recent|File \"[^\"\s]+)|[=*#─-]{10,}$| {2,}(?!#)\S|\t"
-    r"|(?:\[rank\d+\]:)?\[?[VIWECFD]\d{3,4} \d\d:\d\d:\d\d\.\d|\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[(?:rank|default)\d+\]:"
+    r"|(?:\[rank\d+\]:)?\[?[VIWECFD]\d{3,4} \d\d:\d\d:\d\d\.\d|\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d"
+    r"|\[(?:rank|default)\d+\]:"
 )
 """How a new line begins, even where the cut went through its prefix."""
+_LAST_LETTERS = re.compile(r"[A-Za-z]*$")
+_FIRST_LETTERS = re.compile(r"[a-z]*")
+_WORD = re.compile(r"(?<=[^A-Za-z])[A-Za-z]{4,}(?=[^A-Za-z])")
 _RULE = re.compile(r"\s*(\S)\1{9,}\s*$|\s*$")
 
 
@@ -77,19 +44,28 @@ def wrap_width(lines: Sequence[str], begins: Callable[[str], bool]) -> int | Non
 def _is_width(lines: Sequence[str], width: int, begins: Callable[[str], bool]) -> bool:
     """True where lines of exactly this length go on in the next line, often in mid-word."""
     broken_words = split_letters = going_on = beginning = 0
-    pairs = [pair for pair in zip(lines, lines[1:], strict=False) if len(pair[0]) == width and not _RULE.match(pair[0])]
-    for line, following in {(_masked(line), _masked(following)): (line, following) for line, following in pairs}.values():
+    split: set[str] = set()
+    full = [pair for pair in pairwise(lines) if len(pair[0]) == width and not _RULE.match(pair[0])]
+    for line, following in {(_masked(one), _masked(next_one)): (one, next_one) for one, next_one in full}.values():
         if not following or begins(following) or _BEGINNING.match(following) or _alike(line, following):
             beginning += 1
             continue
         going_on += 1
         broken_words += _is_word(line[-1]) and _is_word(following[0])
         split_letters += line[-1].isalpha() and following[0].islower()
+        split.add(_LAST_LETTERS.search(line)[0] + _FIRST_LETTERS.match(following)[0])  # type: ignore[index]
     if broken_words >= 3 and going_on >= 4 and going_on >= 3 * beginning:
         return True
-    if width not in COMMON_WIDTHS:
+    if going_on < beginning:
         return False
-    return (split_letters >= 1 and going_on >= beginning) or (broken_words >= 1 and going_on >= 2 and going_on >= 4 * beginning)
+    if width in COMMON_WIDTHS and (split_letters or (broken_words and going_on >= max(2, 4 * beginning))):
+        return True
+    return any(len(word) > 3 and word in _words(lines) for word in split)
+
+
+def _words(lines: Sequence[str]) -> set[str]:
+    """Whole words of the text: a cut one among them was no two words."""
+    return {word for line in lines for word in _WORD.findall(line)}
 
 
 def _alike(line: str, following: str) -> bool:
@@ -105,7 +81,7 @@ def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def goes_on(last: str, following: str, width: int, begins: Callable[[str], bool], prefixed: bool) -> str | None:
+def goes_on(last: str, following: str, width: int, begins: Callable[[str], bool], *, prefixed: bool) -> str | None:
     """What to put between ``last`` and ``following`` where one line was cut in two there, else None.
 
     ``prefixed`` says that whole lines of this file carry a prefix, so that a line without one can only go on.
@@ -129,14 +105,17 @@ _FLAT = re.compile(
 _LIST = re.compile(r"\[\s*(['\"])(?:Traceback \(most recent call last\)|  File )")
 _ON_ONE_LINE = re.compile(r"Traceback \(most recent call last\):\s+File \"")
 _FRAME_ON_LINE = re.compile(r"\s*(File \"[^\"\n]+\", line \d+, in (?:<[\w ]+>|[\w.<>]+))\s*")
-_EXCEPTION_ON_LINE = re.compile(r"(?<!raise )(?<![\w.])((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Failure)):? ")
+_EXCEPTION_ON_LINE = re.compile(
+    r"(?<!raise )(?<![\w.])((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Failure)):? "
+)
 _CHAIN_ON_LINE = re.compile(
-    r"\s*((?:The above exception was the direct cause of the following exception|During handling of the above exception, another exception occurred):)\s*"
+    r"\s*((?:The above exception was the direct cause of the following exception"
+    r"|During handling of the above exception, another exception occurred):)\s*"
 )
 
 
 def unflattened(text: str) -> list[str]:
-    """Lines of a text that was squeezed into one: a list's ``repr``, literal ``\\n``, or blanks in place of line ends."""
+    """Lines of a text squeezed into one: a list's ``repr``, backslash and ``n``, or blanks in place of line ends."""
     if (match := _LIST.search(text)) and (listed := _from_list(text, match.start())):
         return listed
     if "\\n" in text and not text.startswith("    ") and _FLAT.search(text):
@@ -148,7 +127,7 @@ def unflattened(text: str) -> list[str]:
 
 
 def _from_list(text: str, start: int) -> list[str] | None:
-    """``['Traceback …:\\n', '  File …\\n', …]`` with what stands before and behind it."""
+    """``['Traceback …', '  File …', …]`` with what stands before and behind it."""
     end = text.rfind("]") + 1
     if end <= start:
         return None
@@ -167,7 +146,7 @@ def _unescaped(text: str) -> str:
 
 
 def _from_one_line(text: str) -> list[str]:
-    """A traceback whose line ends became blanks: frames at ``File "…", line n, in f``, the exception behind the last."""
+    """A traceback whose line ends became blanks: frames at ``File "…", line n, in f``, the exception behind them."""
     lines: list[str] = []
     for number, part in enumerate(_CHAIN_ON_LINE.split(text)):
         if number % 2:
@@ -191,60 +170,11 @@ def _frames_of_one_line(text: str) -> list[str]:
     return lines
 
 
-# ---------------------------------------------------------------- boxes
+# ---------------------------------------------------------------- doubled lines
 
-BOX = frozenset("│╭╰┃┏┗╔╚║├└┌")
-_BOX_TITLE = re.compile(r"[╭┌┏╔][─━═]*\s*Traceback \(most recent call last\)\s*[─━═]*[╮┐┓╗]?\s*$")
-_BORDER = re.compile(r"[╭╰┌└┏┗╔╚├][─━═┄\s]*(?:[^─━═╮╯]{0,80}[─━═\s]*)?[╮╯┐┘┓┛╗╝┤]?\s*$")
-_BOX_FRAME = re.compile(r"((?:/|[A-Za-z]:\\|<|[\w.-]+/)[^:]*):(\d+) in (.+)$")
-_BOX_CODE = re.compile(r"❱ *\d+ (?:[│|] ?)?(.*)$")
-_BOX_CONTEXT = re.compile(r"\d+(?: (?:[│|].*|\S.*)?)?$|[│┃╭╰]")
-
-
-class Boxes:
-    """Takes the frames off boxed text, writer by writer, and gives tracebacks inside them their usual form."""
-
-    def __init__(self) -> None:
-        self._path: dict[Hashable, str] = {}
-        self.width: dict[Hashable, int] = {}
-        """Of writers whose last box has just ended: the console's width, at which rich wraps what follows."""
-
-    def open(self, writer: Hashable, text: str) -> list[str]:
-        """Plain lines in place of one line of a box (none for a border or a line of context)."""
-        if _BOX_TITLE.match(text):
-            return ["Traceback (most recent call last):"]
-        if _BORDER.match(text):
-            if text[0] in "╰└┗╚":
-                self.width[writer] = len(text.rstrip())
-            return []
-        inner = text[1:].rstrip().removesuffix(text[0]).strip()
-        return self._inside(writer, inner, text)
-
-    def _inside(self, writer: Hashable, inner: str, text: str) -> list[str]:
-        path = self._path.pop(writer, "")
-        if path and (frame := _BOX_FRAME.match(path + inner) or _BOX_FRAME.match(f"{path} {inner}")):
-            return [f'  File "{frame[1]}", line {frame[2]}, in {frame[3]}']
-        if frame := _BOX_FRAME.match(inner):
-            return [f'  File "{frame[1]}", line {frame[2]}, in {frame[3]}']
-        if code := _BOX_CODE.match(inner):
-            return [f"    {code[1].lstrip('│ ').strip()}"]
-        if inner.startswith("/") and " " not in inner:
-            self._path[writer] = path + inner
-            return []
-        if not inner or _BOX_CONTEXT.match(inner):
-            return []
-        return [text[1:].rstrip().removesuffix(text[0]).strip()]
-
-
-# ---------------------------------------------------------------- lost indentation and doubled lines
-
-_BARE_FRAME = re.compile(r"File \"[^\"]+\", line \d+(?:, in .*)?$")
-_TWICE = re.compile(r"Traceback \(most.*Traceback \(mo|TTrraac|T\w{0,3}Tr?a?\w*rac|File \".*File \"|most rec\w*most|\(most \(most")
-
-
-def is_bare_frame(text: str) -> bool:
-    """True for a frame line of a traceback that lost its indentation."""
-    return text.startswith('File "') and _BARE_FRAME.match(text) is not None
+_TWICE = re.compile(
+    r"Traceback \(most.*Traceback \(mo|TTrraac|T\w{0,3}Tr?a?\w*rac|File \".*File \"|most rec\w*most|\(most \(most"
+)
 
 
 def halves(text: str) -> list[str]:

@@ -63,9 +63,13 @@ def environment() -> Any:
         def __rmul__(self, _: Any) -> Any:
             raise _Missing
 
-        __mul__ = __add__ = __radd__ = __sub__ = __rsub__ = __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __int__ = __float__ = __mod__ = __rmod__ = __rmul__  # type: ignore[assignment]
+        __mul__ = __add__ = __radd__ = __sub__ = __rsub__ = __truediv__ = __rtruediv__ = __floordiv__ = (
+            __rfloordiv__
+        ) = __int__ = __float__ = __mod__ = __rmod__ = __rmul__  # type: ignore[assignment]
 
-    made = ImmutableSandboxedEnvironment(undefined=Unknown, autoescape=False, trim_blocks=True, lstrip_blocks=True, finalize=_shown)
+    made = ImmutableSandboxedEnvironment(
+        undefined=Unknown, autoescape=False, trim_blocks=True, lstrip_blocks=True, finalize=_shown
+    )
     made.filters.update(gib=_gib, ranks=_ranks, ms=_ms)
     return made
 
@@ -100,7 +104,7 @@ def _ms(value: Any) -> str:
 
 
 def _ranks(value: Sequence[int]) -> str:
-    from logsig.first import list_ranks
+    from logsig.verdict import list_ranks
 
     return list_ranks(list(value)) if value else ""
 
@@ -110,7 +114,11 @@ def fill(text: str, facts: Mapping[str, Any]) -> str | None:
     if "{" not in text:
         return text.strip()
     try:
-        return re.sub(r"[ \t]{2,}(?=\S)", " ", _compiled(text).render(**facts)).strip() if "\n" not in text else str(_compiled(text).render(**facts)).strip()
+        return (
+            re.sub(r"[ \t]{2,}(?=\S)", " ", _compiled(text).render(**facts)).strip()
+            if "\n" not in text
+            else str(_compiled(text).render(**facts)).strip()
+        )
     except _Missing:
         return None
     except Exception as error:  # a template of a pack may fail in any way; the report must not

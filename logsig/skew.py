@@ -25,7 +25,9 @@ class Skew:
 
 def estimate(step_times: Mapping[str, Mapping[int, float]]) -> dict[str, Skew]:
     """Returns the skew of every clock that shares steps with the reference, the clock with the most steps; it is in the result too."""
-    clocks = sorted((name for name, steps in step_times.items() if steps), key=lambda name: (-len(step_times[name]), name))
+    clocks = sorted(
+        (name for name, steps in step_times.items() if steps), key=lambda name: (-len(step_times[name]), name)
+    )
     if not clocks:
         return {}
     reference = step_times[clocks[0]]

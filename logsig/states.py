@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from logsig.catalog import Catalog
-from logsig.first import Verdict
 from logsig.model import JobLog, LogLine, Mark, Outcome, RankState, Source, Timeline
 from logsig.stories import Stories, Story
+from logsig.verdict import Verdict
 from logsig.witness import NAMES
 
 MAX_SILENT_ROWS = 256
@@ -18,7 +18,16 @@ def rows(stories: Stories, verdict: Verdict, catalog: Catalog, world_size: int |
     found = [_row(story, verdict, catalog, stories) for _, story in sorted(stories.ranks.items())]
     if world_size and len(stories.ranks) > 1 and world_size - len(stories.ranks) <= MAX_SILENT_ROWS:
         found += [
-            RankState(rank, None, None, None, None, None, "first" if rank == verdict.rank else "silent", "no line of this rank was seen")
+            RankState(
+                rank,
+                None,
+                None,
+                None,
+                None,
+                None,
+                "first" if rank == verdict.rank else "silent",
+                "no line of this rank was seen",
+            )
             for rank in range(world_size)
             if rank not in stories.ranks
         ]
@@ -30,17 +39,33 @@ def _row(story: Story, verdict: Verdict, catalog: Catalog, stories: Stories) -> 
     state, what = _state(story, verdict, catalog, stories)
     ending = story.ending
     last = log.last_line
-    code = ending.code if ending and ending.code is not None else (-ending.signal if ending and ending.signal is not None else None)
+    code = (
+        ending.code
+        if ending and ending.code is not None
+        else (-ending.signal if ending and ending.signal is not None else None)
+    )
     return RankState(
-        story.rank, log.local_rank, log.node, _seen(last), last.source if last else None, log.last_step, state, what, code,
+        story.rank,
+        log.local_rank,
+        log.node,
+        _seen(last),
+        last.source if last else None,
+        log.last_step,
+        state,
+        what,
+        code,
         NAMES.get(ending.signal or 0) if ending and ending.signal is not None else None,
-    )  # fmt: skip
+    )
 
 
 def _seen(line: LogLine | None) -> str | None:
     if line is None:
         return None
-    return line.stamp.text if line.stamp else f"{Source(line.source.path, line.source.line).path.rsplit('/', 1)[-1]}:{line.source.line}"
+    return (
+        line.stamp.text
+        if line.stamp
+        else f"{Source(line.source.path, line.source.line).path.rsplit('/', 1)[-1]}:{line.source.line}"
+    )
 
 
 def _state(story: Story, verdict: Verdict, catalog: Catalog, stories: Stories) -> tuple[str, str]:
@@ -93,16 +118,31 @@ def next_time(stories: Stories, verdict: Verdict, job: JobLog, outcome: Outcome)
     exits = stories.attempt.exits
     undecided = verdict.rank is None and verdict.scope in ("unknown", "several-ranks")
     if hang and nccl and undecided:
-        found.append("TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1: the flight recorder names the rank that never entered the collective")
+        found.append(
+            "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1: the flight recorder names the rank that never entered the collective"
+        )
     if hang and undecided and job.facts.get("flags", {}).get("detail") != "DETAIL":
-        found.append("TORCH_DISTRIBUTED_DEBUG=DETAIL for one short run: mismatched collectives are named with both ranks")
+        found.append(
+            "TORCH_DISTRIBUTED_DEBUG=DETAIL for one short run: mismatched collectives are named with both ranks"
+        )
     if undecided and not exits:
-        found.append("keep the launcher's own output (torchrun's table, srun's lines) in the log: exit codes tell who died by itself")
+        found.append(
+            "keep the launcher's own output (torchrun's table, srun's lines) in the log: exit codes tell who died by itself"
+        )
     unlabelled = sum(1 for line in job.lines if line.rank is None and line.local_rank is None and line.task is None)
     if undecided and unlabelled * 2 > len(job.lines) and len(job.lines) > 4:
         found.append("torchrun --tee 3 --log-dir logs (or srun --label): every line then carries its rank")
-    if outcome == "unrecognised" or any(item.error_file is None and item.witness == "elastic-child-failed" and (item.code or 0) > 0 for item in exits) and undecided:
-        found.append("decorate main() with torch.distributed.elastic.multiprocessing.errors.record: the exact time and traceback of each rank then stand in its error file")
+    if (
+        outcome == "unrecognised"
+        or (any(
+            item.error_file is None and item.witness == "elastic-child-failed" and (item.code or 0) > 0
+            for item in exits
+        )
+        and undecided)
+    ):
+        found.append(
+            "decorate main() with torch.distributed.elastic.multiprocessing.errors.record: the exact time and traceback of each rank then stand in its error file"
+        )
     return tuple(found[:4])
 
 
@@ -120,14 +160,44 @@ def timeline(stories: Stories, verdict: Verdict, states: tuple[RankState, ...]) 
     for story in stories.ranks.values():
         rank, log = story.rank, story.log
         if log.last_step_line is not None and not timed:
-            marks.append(Mark(rank, "step", float(log.last_step_order), None, f"step {log.last_step}", log.last_step_line.source, attempt))
+            marks.append(
+                Mark(
+                    rank,
+                    "step",
+                    float(log.last_step_order),
+                    None,
+                    f"step {log.last_step}",
+                    log.last_step_line.source,
+                    attempt,
+                )
+            )
         for event in (*story.own[:1], *((story.derived,) if story.derived else ()), *story.peer[:1]):
             at = float(event.time or 0.0) if timed else float(event.order)
-            mark = "first" if rank == verdict.rank and event not in story.peer else ("failed" if event in story.own else ("killed" if event is story.derived else "collateral"))
+            mark = (
+                "first"
+                if rank == verdict.rank and event not in story.peer
+                else ("failed" if event in story.own else ("killed" if event is story.derived else "collateral"))
+            )
             elapsed = event.facts.get("elapsed_ms")
             if elapsed and timed:
                 marks.append(Mark(rank, "wait", at - elapsed / 1000, at, "waited", event.line.source, attempt))
             marks.append(Mark(rank, mark, at, None, event.signature, event.line.source, attempt))
         if rank == verdict.rank and not story.own and not story.derived and log.last_line is not None and not timed:
-            marks.append(Mark(rank, "first", float(max(log.last_step_order, 0)), None, "last sign of life", log.last_line.source, attempt))
-    return Timeline("seconds" if timed else "order", tuple(sorted(marks, key=lambda mark: (mark.rank, mark.start, mark.kind)))) if marks else None
+            marks.append(
+                Mark(
+                    rank,
+                    "first",
+                    float(max(log.last_step_order, 0)),
+                    None,
+                    "last sign of life",
+                    log.last_line.source,
+                    attempt,
+                )
+            )
+    return (
+        Timeline(
+            "seconds" if timed else "order", tuple(sorted(marks, key=lambda mark: (mark.rank, mark.start, mark.kind)))
+        )
+        if marks
+        else None
+    )

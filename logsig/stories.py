@@ -7,7 +7,6 @@ the launcher's own signals. Rules: first-rank-rules 1 to 5 and 10; messages.md s
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,10 +15,22 @@ from logsig.model import Attempt, Event, Exit, RankLog
 from logsig.witness import NAMES
 
 FINDINGS = {
-    9: "exit-sigkill", 11: "exit-sigsegv", 7: "exit-sigbus", 6: "exit-sigabrt", 8: "exit-sigfpe", 4: "exit-sigill", 15: "exit-sigterm", 1: "exit-sighup", 2: "exit-sigint",
-}  # fmt: skip
+    9: "exit-sigkill",
+    11: "exit-sigsegv",
+    7: "exit-sigbus",
+    6: "exit-sigabrt",
+    8: "exit-sigfpe",
+    4: "exit-sigill",
+    15: "exit-sigterm",
+    1: "exit-sighup",
+    2: "exit-sigint",
+}
+TEE_LAG = 40
+"""Lines by which a rank's stdout may lag behind its stderr in a log that torchrun tails from two files."""
 FATAL_SIGNALS = (4, 6, 7, 8, 9, 11)
-_AGENT = re.compile(r"torch/distributed/(?:elastic/(?:agent|rendezvous|multiprocessing)|launcher|run\.py)|/bin/(?:torchrun|accelerate|deepspeed)$|accelerate/commands|deepspeed/launcher")
+_AGENT = re.compile(
+    r"torch/distributed/(?:elastic/(?:agent|rendezvous|multiprocessing)|launcher|run\.py)|/bin/(?:torchrun|accelerate|deepspeed)$|accelerate/commands|deepspeed/launcher"
+)
 _DIGITS = re.compile(r"\d+|0x[0-9a-f]+")
 
 
@@ -81,7 +92,11 @@ def kind(event: Event) -> str:
 
 def is_agents(event: Event) -> bool:
     """True for a traceback of the launcher's own process."""
-    return bool(event.frames) and any(_AGENT.search(frame.path) for frame in event.frames[-12:]) and not any("/train" in frame.path for frame in event.frames[-2:])
+    return (
+        bool(event.frames)
+        and any(_AGENT.search(frame.path) for frame in event.frames[-12:])
+        and not any("/train" in frame.path for frame in event.frames[-2:])
+    )
 
 
 class _Teller:
@@ -91,7 +106,11 @@ class _Teller:
         self.stories = Stories(attempt, {rank: Story(rank, log) for rank, log in attempt.ranks.items()})
         self.stopped_pids, self.escalated_pids = self._signalled()
         self.signature_of_exit = {finding: self._for_finding(finding) for finding in FINDINGS.values()}
-        self.own_by_exit = {name for names in catalog.derived.values() for name in names} - {"rank-exited-early", "job-silent-hang", "worker-exit"}
+        self.own_by_exit = {name for names in catalog.derived.values() for name in names} - {
+            "rank-exited-early",
+            "job-silent-hang",
+            "worker-exit",
+        }
 
     def _for_finding(self, finding: str) -> str | None:
         names = self.catalog.derived.get(finding, ())
@@ -129,10 +148,18 @@ class _Teller:
 
     def _unfolded(self) -> list[Event]:
         """The events, each failure of each rank once: a copy without rank of one with rank is dropped."""
-        ranked = {(event.signature, _DIGITS.sub("#", event.text[:200])) for event in self.attempt.events if event.rank is not None}
+        ranked = {
+            (event.signature, _DIGITS.sub("#", event.text[:200]))
+            for event in self.attempt.events
+            if event.rank is not None
+        }
         kept: list[Event] = []
         for event in self.attempt.events:
-            if event.rank is None and event.role in ("initiator", "either", "collateral") and (event.signature, _DIGITS.sub("#", event.text[:200])) in ranked:
+            if (
+                event.rank is None
+                and event.role in ("initiator", "either", "collateral")
+                and (event.signature, _DIGITS.sub("#", event.text[:200])) in ranked
+            ):
                 continue
             kept.append(event)
         return kept
@@ -141,7 +168,12 @@ class _Teller:
         for event in events:
             if event.role == "witness":
                 self.stories.witnesses.append(event)
-                if event.rank is not None and event.frames and "exitcode" not in event.facts and "signal" not in event.facts:
+                if (
+                    event.rank is not None
+                    and event.frames
+                    and "exitcode" not in event.facts
+                    and "signal" not in event.facts
+                ):
                     self._story(event.rank).peer.append(event)  # it died telling of another rank
             elif event.role == "notice":
                 self.stories.notices.append(event)
@@ -157,7 +189,9 @@ class _Teller:
     def _put(self, event: Event) -> None:
         entry = self.catalog.get(event.signature)
         own = (entry.points_at == "speaker" and event.role == "initiator") or event.signature in self.own_by_exit
-        if entry.points_at == "nobody" or (event.role == "initiator" and is_agents(event) and event.signature == "python-exception"):
+        if entry.points_at == "nobody" or (
+            event.role == "initiator" and is_agents(event) and event.signature == "python-exception"
+        ):
             self.stories.nobody.append(event)
         elif event.rank is None:
             (self.stories.nobody if event.role == "initiator" or own else self.stories.loose_peer).append(event)
@@ -174,28 +208,44 @@ class _Teller:
         """The writer went on: later steps or a good end of the rank (of any rank where it is unknown)."""
         if event.fatal or self.catalog.get(event.signature).severity == "notice":
             return False
-        end = event.order + len(event.lines)
+        end = event.order + _lines_after(event)
         if event.rank is None:
             return self.attempt.last_progress_order > end
         log = self.attempt.ranks.get(event.rank)
         if log is None:
             return False
-        ending = self.stories.ranks[event.rank].ending if event.rank in self.stories.ranks else None
-        if ending is not None and ((ending.code or 0) > 0 or ending.signal in FATAL_SIGNALS) and log.last_step_order <= end + 40:
+        failed = self._left_badly(event.rank)
+        if log.last_step_line is not None and log.last_step_line.source.path != event.line.source.path:
+            # stdout and stderr in files of their own: their order tells nothing
+            return not failed and (log.finished is not None or self._kept_up(log))
+        if failed and log.last_step_order <= end + TEE_LAG:
             return False
-        return log.last_step_order > end
+        return max(log.last_step_order, log.finished_order) > end
+
+    def _left_badly(self, rank: int) -> bool:
+        ending = self.stories.ranks[rank].ending if rank in self.stories.ranks else None
+        return ending is not None and ((ending.code or 0) > 0 or ending.signal in FATAL_SIGNALS)
+
+    def _kept_up(self, log: RankLog) -> bool:
+        """True if nothing was reported to have failed and the rank came as far as the others."""
+        steps = [other.last_step or 0 for other in self.attempt.ranks.values()]
+        return not self.stories.failed_exits and (log.last_step or 0) >= max(steps, default=0)
 
     # ------------------------------------------------------------ exits
 
     def _endings(self) -> None:
         for story in self.stories.ranks.values():
-            exits = sorted(story.log.exits, key=lambda item: (item.witness != "elastic-child-failed", item.line.source.line))
+            exits = sorted(
+                story.log.exits, key=lambda item: (item.witness != "elastic-child-failed", item.line.source.line)
+            )
             bad = [item for item in exits if item.signal is not None or item.code]
             story.ending = bad[0] if bad else (exits[0] if exits else None)
             if story.ending is not None and (story.ending.signal is not None or story.ending.code):
                 self.stories.failed_exits.append(story.ending)
         known = {id(item) for story in self.stories.ranks.values() for item in story.log.exits}
-        self.stories.failed_exits.extend(item for item in self.attempt.exits if id(item) not in known and (item.signal is not None or item.code))
+        self.stories.failed_exits.extend(
+            item for item in self.attempt.exits if id(item) not in known and (item.signal is not None or item.code)
+        )
         for story in self.stories.ranks.values():
             story.stopped = self._is_stopped(story)
 
@@ -206,23 +256,38 @@ class _Teller:
             return pid is not None and pid in self.stopped_pids
         if ending.signal == 15:
             return not self._was_terminated_first(ending)
-        return ending.signal == 9 and (pid in self.stopped_pids or pid in self.escalated_pids or self._after_cancel(ending))
+        return ending.signal == 9 and (
+            pid in self.stopped_pids or pid in self.escalated_pids or self._after_cancel(ending)
+        )
 
     def _was_terminated_first(self, ending: Exit) -> bool:
         """Without an agent that sends SIGTERM, a rank reported as terminated before any other left was ended from outside."""
         others = [item for item in self.attempt.exits if item.rank != ending.rank and (item.code or item.signal)]
-        agent = self.stopped_pids or any(item.witness == "elastic-child-failed" for item in self.attempt.exits) or self._cancelled_before(ending)
+        agent = (
+            self.stopped_pids
+            or any(item.witness == "elastic-child-failed" for item in self.attempt.exits)
+            or self._cancelled_before(ending)
+        )
         return not agent and bool(others) and all(item.order > ending.order and item.signal != 15 for item in others)
 
     def _cancelled_before(self, ending: Exit) -> bool:
-        return any(event.order < ending.order and self.catalog.get(event.signature).family == "scheduler" for event in self.attempt.events)
+        return any(
+            event.order < ending.order and self.catalog.get(event.signature).family == "scheduler"
+            for event in self.attempt.events
+        )
 
     def _after_cancel(self, ending: Exit) -> bool:
-        """srun's ``Killed`` after ``Terminating StepId`` is the step's end, not a cause."""
+        """Srun's ``Killed`` after ``Terminating StepId`` is the step's end, not a cause."""
         if ending.witness == "elastic-child-failed":
             return False
-        others = [item for item in self.attempt.exits if item is not ending and (item.code or item.signal in FATAL_SIGNALS)]
-        cancelled = [event.order for event in self.attempt.events if event.signature in ("slurm-cancelled", "step-terminated", "slurm-step-terminated")]
+        others = [
+            item for item in self.attempt.exits if item is not ending and (item.code or item.signal in FATAL_SIGNALS)
+        ]
+        cancelled = [
+            event.order
+            for event in self.attempt.events
+            if event.signature in ("slurm-cancelled", "step-terminated", "slurm-step-terminated")
+        ]
         return bool(cancelled) and min(cancelled) < ending.order and bool(others)
 
     def _has_failure(self) -> bool:
@@ -231,17 +296,25 @@ class _Teller:
     # ------------------------------------------------------------ unlabelled tracebacks
 
     def _attribute_loose(self) -> None:
-        """A traceback without a prefix belongs to the only worker whose exit can fit it (rule 10)."""
-        loose = [event for event in self.stories.nobody if event.rank is None and event.frames and not is_agents(event) and self.catalog.get(event.signature).points_at == "speaker"]
-        if not loose or len({kind(event) for event in loose}) != 1 or len(loose) > 1:
+        """An own failure without a prefix belongs to the only worker whose end can fit it (rule 10)."""
+        loose = [event for event in self.stories.nobody if event.rank is None and not is_agents(event) and self._is_own(event)]
+        if len(loose) != 1:
             return
-        fits = [story for story in self.stories.ranks.values() if story.ending and (story.ending.code or 0) > 0 and not story.own and not story.peer]
-        if len(fits) > 1:
-            fits = [story for story in fits if story.ending and story.ending.witness == "worker-exit"] if self.stories.loose_peer == [] else []
+        event, untold = loose[0], [story for story in self.stories.ranks.values() if story.ending and not story.own]
+        if event.frames:
+            fits = [story for story in untold if story.ending and (story.ending.code or 0) > 0 and not story.peer]
+            if len(fits) > 1 and not self.stories.loose_peer:
+                fits = [story for story in fits if story.ending and story.ending.witness == "worker-exit"]
+        elif event.text.lstrip().startswith(("terminate called", "what():")) or "terminate called" in event.text:
+            fits = [story for story in untold if story.ending and story.ending.signal == 6]
+        else:
+            return
         if len(fits) == 1:
-            event = loose[0]
             self.stories.nobody.remove(event)
             fits[0].own.append(replace(event, rank=fits[0].rank))
+
+    def _is_own(self, event: Event) -> bool:
+        return self.catalog.get(event.signature).points_at == "speaker"
 
     # ------------------------------------------------------------ one rank
 
@@ -251,7 +324,9 @@ class _Teller:
         story.peer.sort(key=lambda event: event.order)
         if story.own and story.peer:
             first_peer = next((event for event in story.peer if event.fatal or event.frames), story.peer[0])
-            late = [event for event in story.own if event.order > first_peer.order and self._follows_peer(event, first_peer)]
+            late = [
+                event for event in story.own if event.order > first_peer.order and self._follows_peer(event, first_peer)
+            ]
             if late and len(late) == len(story.own):
                 story.secondary.extend(late)
                 story.own = []
@@ -263,7 +338,13 @@ class _Teller:
     def _follows_peer(self, event: Event, peer: Event) -> bool:
         """A general exception, or an abort at teardown, after the rank lost its peer is a consequence; a known cause isn't."""
         entry = self.catalog.get(event.signature)
-        return entry.match.net or event.signature in self.own_by_exit or entry.family == "python" or (event.order - peer.order) <= len(peer.lines) + 2 and entry.family in ("checkpoint", "data")
+        return (
+            entry.match.net
+            or event.signature in self.own_by_exit
+            or entry.family == "python"
+            or ((event.order - peer.order) <= len(peer.lines) + 2
+            and entry.family in ("checkpoint", "data"))
+        )
 
     def _first_own(self, own: Sequence[Event]) -> Event:
         """The first raised; a known signature beats a general one where both tell of one moment (within one rank)."""
@@ -271,7 +352,12 @@ class _Teller:
         roots = [event for event in own if event.signature not in explained] or list(own)
         specific = [event for event in roots if not self.catalog.get(event.signature).match.net]
         first = roots[0]
-        if specific and self.catalog.get(first.signature).match.net and not first.fatal and specific[0].order - first.order < 200:
+        if (
+            specific
+            and self.catalog.get(first.signature).match.net
+            and not first.fatal
+            and specific[0].order - first.order < 200
+        ):
             return specific[0]
         return first
 
@@ -282,7 +368,13 @@ class _Teller:
         failed = [story.ending.order for story in self.stories.ranks.values() if story.own and story.ending]
         for story in self.stories.ranks.values():
             ending = story.ending
-            if ending is not None and ending.signal == 9 and ending.witness != "elastic-child-failed" and failed and min(failed) < ending.order:
+            if (
+                ending is not None
+                and ending.signal == 9
+                and ending.witness != "elastic-child-failed"
+                and failed
+                and min(failed) < ending.order
+            ):
                 story.stopped = True  # the launcher kills the others once one has failed by itself
             if ending is None or story.stopped or story.own:
                 continue
@@ -303,9 +395,24 @@ class _Teller:
         if ending.pid is not None:
             facts["pid"] = ending.pid
         return Event(
-            name, self.catalog.get(name).role, ending.line, ending.line.text, facts, story.rank, ending.node or story.log.node, self.attempt.number,
-            ending.time, ending.order, derived=True,
-        )  # fmt: skip
+            name,
+            self.catalog.get(name).role,
+            ending.line,
+            ending.line.text,
+            facts,
+            story.rank,
+            ending.node or story.log.node,
+            self.attempt.number,
+            ending.time,
+            ending.order,
+            derived=True,
+        )
+
+
+def _lines_after(event: Event) -> int:
+    """Lines of the event's message behind the one that matched."""
+    place = next((index for index, line in enumerate(event.lines) if line is event.line), len(event.lines) - 1)
+    return max(0, len(event.lines) - 1 - place)
 
 
 def peers_of(stories: Mapping[int, Story]) -> set[int]:

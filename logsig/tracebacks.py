@@ -8,7 +8,9 @@ from typing import Any
 
 from logsig.model import Frame, Message
 
-_FOREIGN = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python\d(?:\.\d+)?|lib64/python\d(?:\.\d+)?)/|^<|/bin/(?:torchrun|accelerate|deepspeed)$")
+_FOREIGN = re.compile(
+    r"(?:^|/)(?:site-packages|dist-packages|lib/python\d(?:\.\d+)?|lib64/python\d(?:\.\d+)?)/|^<|/bin/(?:torchrun|accelerate|deepspeed)$"
+)
 _EXCEPTION = re.compile(r"^(?P<type>[\w.]+)(?::\s*(?P<message>[^\n]*))?")
 
 
@@ -27,7 +29,11 @@ def facts_of(message: Message) -> dict[str, Any]:
     if not message.exception:
         return {}
     found = _EXCEPTION.match(message.text)
-    facts: dict[str, Any] = {"exception": message.exception.rsplit(".", 1)[-1] if message.exception.startswith("builtins.") else message.exception}
+    facts: dict[str, Any] = {
+        "exception": message.exception.rsplit(".", 1)[-1]
+        if message.exception.startswith("builtins.")
+        else message.exception
+    }
     if found and found["message"]:
         facts["message"] = found["message"].strip()[:500]
     return facts
@@ -42,8 +48,16 @@ def context_of(frames: Sequence[Frame]) -> dict[str, Any]:
         "user_frame": f"{inner.path}:{inner.line}" if inner else None,
         "user_function": inner.function if inner else None,
         "user_code": (inner.code or None) if inner else None,
-        "ddp_frame": next((f"{frame.path}:{frame.line}" for frame in reversed(frames) if is_users(frame) and ("backward" in frame.code or "model(" in frame.code)), None),
-        "in_backward": any(":backward" in path or "_engine_run_backward" in path for path in paths) or ".backward(" in code,
+        "ddp_frame": next(
+            (
+                f"{frame.path}:{frame.line}"
+                for frame in reversed(frames)
+                if is_users(frame) and ("backward" in frame.code or "model(" in frame.code)
+            ),
+            None,
+        ),
+        "in_backward": any(":backward" in path or "_engine_run_backward" in path for path in paths)
+        or ".backward(" in code,
         "in_forward": any(":forward" in path or "_pre_forward" in path for path in paths),
         "in_dataloader": any("utils/data/" in path for path in paths),
         "in_checkpoint_save": any("save" in path for path in paths) or "torch.save" in code or ".save_" in code,

@@ -18,10 +18,13 @@ LOOKED_AT = 20_000
 _ALARM = re.compile(
     r"\b(?:error|fail(?:ed|ure|ing)?|exception|abort\w*|kill\w*|fatal|panic|crash\w*|cannot|can't|unable|denied|refused|invalid|corrupt\w*|timed? ?out|not found|no such|terminat\w+|"
     r"unexpected\w*|illegal|segfault|lost|unreachable|overflow|nan|inf)\b",
-    re.I,
+    re.IGNORECASE,
 )
 _MASK = re.compile(r"0x[0-9a-f]+|\b\d[\d.,:e+-]*|'[^']*'|\"[^\"]*\"|(?:/[\w.@+-]+)+")
-_HARMLESS = re.compile(r"errors?\s*[=:]\s*0\b|failed\w*\s*[=:]\s*0\b|\b0 (?:errors?|failed|failures)\b|error_file|error[_ ]handling|warnings?\.warn|Setting OMP_NUM_THREADS|^\s*File \"|loss|ERROR_HANDLING", re.I)
+_HARMLESS = re.compile(
+    r"errors?\s*[=:]\s*0\b|failed\w*\s*[=:]\s*0\b|\b0 (?:errors?|failed|failures)\b|error_file|error[_ ]handling|warnings?\.warn|Setting OMP_NUM_THREADS|^\s*File \"|loss|ERROR_HANDLING",
+    re.IGNORECASE,
+)
 
 
 def find(lines: Sequence[LogLine]) -> tuple[LogLine, ...]:
@@ -34,7 +37,14 @@ def find(lines: Sequence[LogLine]) -> tuple[LogLine, ...]:
             key = _MASK.sub("#", text)[:120]
             kinds[key].append(line)
             writers[key].add(line.writer)
-    rare = sorted(kinds, key=lambda key: (len(writers[key]) > 1, len(kinds[key]) > 3, lines.index(kinds[key][0]) if len(kinds) < 64 else 0))
+    rare = sorted(
+        kinds,
+        key=lambda key: (
+            len(writers[key]) > 1,
+            len(kinds[key]) > 3,
+            lines.index(kinds[key][0]) if len(kinds) < 64 else 0,
+        ),
+    )
     chosen = [kinds[key][0] for key in rare[:SHOWN]]
     position = {id(line): index for index, line in enumerate(lines)}
     return tuple(sorted(chosen, key=lambda line: position[id(line)]))

@@ -18,6 +18,8 @@ WRAP = re.compile(rb"[ \t]*(?:\xe2\x94\x82)?[ \t]*\r?\n(?:\[[a-z]{2,12}\d{1,6}\]
 NARROWEST = 40
 """Columns of the narrowest wrap that is looked for."""
 LINES = 60
+ENOUGH = 12
+"""Full lines that are compared with the next."""
 NUMBER = re.compile(rb"\d+")
 
 
@@ -64,12 +66,13 @@ def _readings(piece: bytes, found: frozenset[str]) -> Iterator[bytes]:
 
 
 def _is_wrapped(sample: bytes) -> bool:
-    """Tells whether lines end at one column and go on in the next, unlike lines of a fixed format, which begin alike."""
+    """Tells whether lines end at one column and go on in the next; lines of a fixed format begin alike."""
     lines = sample.split(b"\n")[1 : LINES + 1]
     width = max(map(len, lines), default=0)
     full = [index for index, line in enumerate(lines[:-1]) if len(line) == width]
     if width < NARROWEST or len(full) < max(3, len(lines) // 5):
         return False
+    full = full[:ENOUGH]
     return sum(_shape(lines[index]) != _shape(lines[index + 1]) for index in full) > len(full) // 2
 
 

@@ -1,7 +1,7 @@
 """Which parts of an input are kept: takes findings block by block, chooses windows, and collects their bytes.
 
 Every new writer of a literal gets a window, the same writer again only some, a storm of them none but the last.
-All hits are counted. The choice depends on the findings alone, so it is the same for a file, a pipe and several processes.
+All hits are counted. The choice depends on the findings alone, so it is the same for a file, a pipe and many processes.
 """
 
 from __future__ import annotations

@@ -13,12 +13,40 @@ from typing import Any
 
 from logsig.model import LogLine
 
-SIGNALS = {"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGILL": 4, "SIGABRT": 6, "SIGBUS": 7, "SIGFPE": 8, "SIGKILL": 9, "SIGUSR1": 10, "SIGSEGV": 11, "SIGUSR2": 12, "SIGPIPE": 13, "SIGTERM": 15, "SIGXCPU": 24}
+SIGNALS = {
+    "SIGHUP": 1,
+    "SIGINT": 2,
+    "SIGQUIT": 3,
+    "SIGILL": 4,
+    "SIGABRT": 6,
+    "SIGBUS": 7,
+    "SIGFPE": 8,
+    "SIGKILL": 9,
+    "SIGUSR1": 10,
+    "SIGSEGV": 11,
+    "SIGUSR2": 12,
+    "SIGPIPE": 13,
+    "SIGTERM": 15,
+    "SIGXCPU": 24,
+}
 NAMES = {number: name for name, number in SIGNALS.items()}
 _WORDS = {
-    "segmentation fault": 11, "killed": 9, "out of memory": 9, "oomkilled": 9, "aborted": 6, "terminated": 15, "bus error": 7, "floating point exception": 8,
-    "floating-point exception": 8, "illegal instruction": 4, "hangup": 1, "interrupt": 2, "interrupted": 2, "user defined signal 1": 10, "user defined signal 2": 12,
-}  # fmt: skip
+    "segmentation fault": 11,
+    "killed": 9,
+    "out of memory": 9,
+    "oomkilled": 9,
+    "aborted": 6,
+    "terminated": 15,
+    "bus error": 7,
+    "floating point exception": 8,
+    "floating-point exception": 8,
+    "illegal instruction": 4,
+    "hangup": 1,
+    "interrupt": 2,
+    "interrupted": 2,
+    "user defined signal 1": 10,
+    "user defined signal 2": 12,
+}
 
 _ENTRY = re.compile(r"^\s*\[(?P<index>\d+)\]:\s*$")
 _FIELD = re.compile(r"^\s*(?P<name>time|host|rank|exitcode|error_file|traceback|msg)\s*:\s?(?P<value>.*)$")
@@ -89,7 +117,16 @@ def from_facts(witness: str, facts: Mapping[str, Any], line: LogLine, order: int
     if code is None and signal is None and witness != "worker-exit":
         return []
     base = Testimony(
-        witness, line, order, code, signal, facts.get("rank"), facts.get("local_rank"), None, facts.get("pid"), facts.get("host") or line.node
+        witness,
+        line,
+        order,
+        code,
+        signal,
+        facts.get("rank"),
+        facts.get("local_rank"),
+        None,
+        facts.get("pid"),
+        facts.get("host") or line.node,
     )
     if "tasks" in facts:
         return [replace(base, task=task) for task in ids(str(facts["tasks"]))]
@@ -152,14 +189,26 @@ class _Table:
         error_file = fields.get("error_file")
         self.found.append(
             Testimony(
-                "elastic-child-failed", at[1], at[0], number, signal, int(rank["rank"]), int(rank["local"]), None,
-                int(code["pid"]) if code else None, fields.get("host") or at[1].node, fields.get("time"), self.root,
+                "elastic-child-failed",
+                at[1],
+                at[0],
+                number,
+                signal,
+                int(rank["rank"]),
+                int(rank["local"]),
+                None,
+                int(code["pid"]) if code else None,
+                fields.get("host") or at[1].node,
+                fields.get("time"),
+                self.root,
                 error_file if error_file and "N/A" not in error_file else None,
                 fields.get("traceback", "").startswith("Traceback"),
             )
-        )  # fmt: skip
+        )
 
 
 def by_pid(testimonies: Iterable[Testimony]) -> dict[int, tuple[int, int | None]]:
-    """pid -> (global rank, local rank), from entries that give both."""
-    return {item.pid: (item.rank, item.local_rank) for item in testimonies if item.pid is not None and item.rank is not None}
+    """Pid -> (global rank, local rank), from entries that give both."""
+    return {
+        item.pid: (item.rank, item.local_rank) for item in testimonies if item.pid is not None and item.rank is not None
+    }

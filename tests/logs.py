@@ -20,7 +20,12 @@ def steps(ranks: Sequence[int], upto: int) -> list[str]:
 def traceback(rank: int | None, error: str, frame: str = "/opt/train/train.py", code: str = "train()") -> list[str]:
     """A traceback of one rank as torch's excepthook prints it; bare where the rank is None."""
     prefix = f"[rank{rank}]: " if rank is not None else ""
-    lines = ["Traceback (most recent call last):", f'  File "{frame}", line 12, in main', f"    {code}", *error.split("\n")]
+    lines = [
+        "Traceback (most recent call last):",
+        f'  File "{frame}", line 12, in main',
+        f"    {code}",
+        *error.split("\n"),
+    ]
     return [prefix + line for line in lines]
 
 
@@ -35,26 +40,46 @@ def timed_out(rank: int, way: str = "recv") -> list[str]:
 
 
 def table(exits: Mapping[int, int], root: int, time: str = "2026-11-29_16:35:23", host: str = "node-0") -> list[str]:
-    """torchrun's failure table; exit codes by rank, pids 1000 + rank."""
+    """Torchrun's failure table; exit codes by rank, pids 1000 + rank."""
 
     def entry(index: int, rank: int) -> list[str]:
         code = exits[rank]
-        said = f"Signal {-code} received by PID {1000 + rank}" if code < 0 else "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
+        said = (
+            f"Signal {-code} received by PID {1000 + rank}"
+            if code < 0
+            else "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
+        )
         return [
-            f"[{index}]:", f"  time      : {time}", f"  host      : {host}", f"  rank      : {rank} (local_rank: {rank})",
-            f"  exitcode  : {code} (pid: {1000 + rank}) ", "  error_file: <N/A>", f"  traceback : {said}",
-        ]  # fmt: skip
+            f"[{index}]:",
+            f"  time      : {time}",
+            f"  host      : {host}",
+            f"  rank      : {rank} (local_rank: {rank})",
+            f"  exitcode  : {code} (pid: {1000 + rank}) ",
+            "  error_file: <N/A>",
+            f"  traceback : {said}",
+        ]
 
     others = [line for index, rank in enumerate(sorted(set(exits) - {root}), 1) for line in entry(index, rank)]
     return [
-        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", "=" * 60, "train.py FAILED", "-" * 60, "Failures:",
-        *(others or ["  <NO_OTHER_FAILURES>"]), "-" * 60, "Root Cause (first observed failure):", *entry(0, root), "=" * 60,
-    ]  # fmt: skip
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
+        "=" * 60,
+        "train.py FAILED",
+        "-" * 60,
+        "Failures:",
+        *(others or ["  <NO_OTHER_FAILURES>"]),
+        "-" * 60,
+        "Root Cause (first observed failure):",
+        *entry(0, root),
+        "=" * 60,
+    ]
 
 
 def stopping(*ranks: int) -> list[str]:
     """The agent ends survivors with SIGTERM."""
-    return [f"W1129 16:35:23.000000 900 {AGENT}:1028] Sending process {1000 + rank} closing signal SIGTERM" for rank in ranks]
+    return [
+        f"W1129 16:35:23.000000 900 {AGENT}:1028] Sending process {1000 + rank} closing signal SIGTERM"
+        for rank in ranks
+    ]
 
 
 def text(*parts: Sequence[str]) -> str:

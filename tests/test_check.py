@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import logsig
 from logsig import check
-from logsig.adversary import slow_text
+from logsig.adversary import SECONDS, slow_text
 from logsig.commands.signatures import command
 
 LINE = check.Line(logsig.match_text, logsig.analyze_text)
@@ -235,7 +235,7 @@ def test_a_file_named_yml_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_pattern_that_backtracks_is_refused(pattern: str) -> None:
-    slow = slow_text(regex.compile(pattern), ["RuntimeError: cat on keyboard: key aaa"])
+    slow = slow_text(regex.compile(pattern), ["RuntimeError: cat on keyboard: key aaa"], SECONDS)
     assert slow is not None
 
 
@@ -247,7 +247,7 @@ def test_a_backtracking_pattern_is_told_with_its_place(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pattern", [r"cat on keyboard: key (?P<key>\w{1,20})", r"cat\s+on\s+keyboard:[^\n]{0,300}?key", r"\bcat\b"])
 def test_a_linear_pattern_passes(pattern: str) -> None:
-    assert slow_text(regex.compile(pattern), ["RuntimeError: cat on keyboard: key aaa"]) is None
+    assert slow_text(regex.compile(pattern), ["RuntimeError: cat on keyboard: key aaa"], SECONDS) is None
 
 
 # ---------------------------------------------------------------- through the whole line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from logs import closed, stopping, steps, table, text, timed_out, traceback
+from logs import closed, steps, stopping, table, text, timed_out, traceback
 
 from logsig import analyze_text
 from logsig.catalog import Catalog
@@ -10,12 +10,23 @@ from logsig.model import Diagnosis
 
 
 def verdict(found: Diagnosis) -> tuple[str | None, int | None, str, str | None]:
-    return (found.root_cause.signature if found.root_cause else None, found.first_failing_rank, found.scope, found.grade)
+    return (
+        found.root_cause.signature if found.root_cause else None,
+        found.first_failing_rank,
+        found.scope,
+        found.grade,
+    )
 
 
 def test_own_exception_outranks_peer_errors_printed_before_it(catalog: Catalog) -> None:
     """The initiator may print last: its own exception still is the cause (rule 1)."""
-    log = text(steps(range(3), 3), timed_out(1), timed_out(0, "send"), traceback(2, "ValueError: bad lengths"), table({0: 1, 1: 1, 2: 1}, root=0))
+    log = text(
+        steps(range(3), 3),
+        timed_out(1),
+        timed_out(0, "send"),
+        traceback(2, "ValueError: bad lengths"),
+        table({0: 1, 1: 1, 2: 1}, root=0),
+    )
     assert verdict(analyze_text(log, catalog)) == ("python-exception", 2, "one-rank", "A")
 
 
@@ -28,7 +39,11 @@ def test_answer_says_why_it_disagrees_with_torchrun(catalog: Catalog) -> None:
 
 def test_same_error_everywhere_is_all_ranks(catalog: Catalog) -> None:
     """Symmetric errors are the program's, whatever the table says."""
-    log = text(steps(range(3), 1), *(traceback(rank, "KeyError: 'lr'") for rank in (1, 0, 2)), table({0: 1, 1: -15, 2: 1}, root=0))
+    log = text(
+        steps(range(3), 1),
+        *(traceback(rank, "KeyError: 'lr'") for rank in (1, 0, 2)),
+        table({0: 1, 1: -15, 2: 1}, root=0),
+    )
     found = analyze_text(log, catalog)
     assert verdict(found) == ("python-exception", None, "all-ranks", None)
     assert found.candidates == (1, 0, 2)
@@ -36,7 +51,13 @@ def test_same_error_everywhere_is_all_ranks(catalog: Catalog) -> None:
 
 def test_same_error_on_some_is_not_all_ranks_when_another_lost_a_peer_first(catalog: Catalog) -> None:
     """A peer error before the symmetric ones speaks against all-ranks."""
-    log = text(steps(range(3), 2), traceback(1, "KeyError: 'a'"), closed(0), traceback(2, "KeyError: 'a'"), table({0: 1, 1: 1, 2: 1}, root=1))
+    log = text(
+        steps(range(3), 2),
+        traceback(1, "KeyError: 'a'"),
+        closed(0),
+        traceback(2, "KeyError: 'a'"),
+        table({0: 1, 1: 1, 2: 1}, root=1),
+    )
     found = analyze_text(log, catalog)
     assert found.scope == "several-ranks"
     assert found.first_failing_rank == 1
@@ -58,7 +79,13 @@ def test_sigkill_after_the_agents_sigterm_is_escalation(catalog: Catalog) -> Non
 
 def test_abort_after_a_peer_error_is_teardown(catalog: Catalog) -> None:
     """−6 on a rank that lost its peer is no cause."""
-    log = text(steps(range(3), 3), closed(1), ["terminate called without an active exception"], traceback(2, "OSError: [Errno 5] Input/output error"), table({1: -6, 2: 1}, root=1))
+    log = text(
+        steps(range(3), 3),
+        closed(1),
+        ["terminate called without an active exception"],
+        traceback(2, "OSError: [Errno 5] Input/output error"),
+        table({1: -6, 2: 1}, root=1),
+    )
     assert analyze_text(log, catalog).first_failing_rank == 2
 
 
@@ -94,7 +121,12 @@ def test_peer_errors_of_all_ranks_name_nobody(catalog: Catalog) -> None:
 
 def test_two_own_failures_are_ordered_by_a_peer_error_between_them(catalog: Catalog) -> None:
     """A peer error between two tracebacks was caused by the earlier one (rule 12)."""
-    log = text(steps(range(4), 3), traceback(2, "KeyError: 'a'"), closed(1), traceback(0, "ZeroDivisionError: division by zero"))
+    log = text(
+        steps(range(4), 3),
+        traceback(2, "KeyError: 'a'"),
+        closed(1),
+        traceback(0, "ZeroDivisionError: division by zero"),
+    )
     found = analyze_text(log, catalog)
     assert (found.first_failing_rank, found.scope) == (2, "several-ranks")
     assert [cause.signature for cause in found.other_causes] == ["python-exception"]
@@ -102,7 +134,12 @@ def test_two_own_failures_are_ordered_by_a_peer_error_between_them(catalog: Cata
 
 def test_two_own_failures_with_nothing_between_are_undecided(catalog: Catalog) -> None:
     """Print order alone decides nothing."""
-    log = text(steps(range(4), 3), traceback(2, "KeyError: 'a'"), traceback(0, "ZeroDivisionError: division by zero"), closed(1))
+    log = text(
+        steps(range(4), 3),
+        traceback(2, "KeyError: 'a'"),
+        traceback(0, "ZeroDivisionError: division by zero"),
+        closed(1),
+    )
     found = analyze_text(log, catalog)
     assert (found.first_failing_rank, found.candidates) == (None, (2, 0))
 
@@ -115,20 +152,34 @@ def test_killed_rank_beside_an_own_failure_is_undecided(catalog: Catalog) -> Non
 
 def test_rank_that_left_early_is_named(catalog: Catalog) -> None:
     """“Data exhausted” on one rank while the others are in a collective (rule 8)."""
-    log = text(steps(range(3), 3), ["[rank 2] dataset exhausted, leaving"], closed(0), closed(1), table({0: 1, 1: 1}, root=0))
+    log = text(
+        steps(range(3), 3), ["[rank 2] dataset exhausted, leaving"], closed(0), closed(1), table({0: 1, 1: 1}, root=0)
+    )
     found = analyze_text(log, catalog)
     assert (found.first_failing_rank, found.root_cause and found.root_cause.signature) == (2, "rank-exited-early")
 
 
 def test_unlabelled_traceback_goes_to_the_only_failed_exit(catalog: Catalog) -> None:
     """A traceback without prefix belongs to the only worker that left by itself (rule 10)."""
-    log = text(["Epoch: 0 step 10 loss 2.1"], traceback(None, "KeyError: 'a'"), stopping(0), [f"E1129 16:35:24.000000 900 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) local_rank: 1 (pid: 1001) of binary: /usr/bin/python3"])
+    log = text(
+        ["Epoch: 0 step 10 loss 2.1"],
+        traceback(None, "KeyError: 'a'"),
+        stopping(0),
+        [
+            "E1129 16:35:24.000000 900 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) local_rank: 1 (pid: 1001) of binary: /usr/bin/python3"
+        ],
+    )
     assert analyze_text(log, catalog).first_failing_rank == 1
 
 
 def test_recovered_exception_is_no_failure(catalog: Catalog) -> None:
     """A logged traceback after which training goes on raises no alarm."""
-    log = text(steps(range(2), 3), ["could not parse sidecar, using defaults"], traceback(None, "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"), steps(range(2), 6)[6:])
+    log = text(
+        steps(range(2), 3),
+        ["could not parse sidecar, using defaults"],
+        traceback(None, "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
+        steps(range(2), 6)[6:],
+    )
     found = analyze_text(log, catalog)
     assert found.outcome == "unfinished"
     assert found.root_cause is None
@@ -137,7 +188,11 @@ def test_recovered_exception_is_no_failure(catalog: Catalog) -> None:
 def test_model_mismatch_names_the_minority(catalog: Catalog) -> None:
     """In a comparison reported by all, the rare value marks the rank (rule 7)."""
     said = "RuntimeError: DDP expects same model across all ranks, but Rank {0} has {1} params, while rank {2} has inconsistent {3} params."
-    log = text(traceback(0, said.format(0, 37, 1, 53)), traceback(1, said.format(1, 53, 0, 37)), traceback(2, said.format(2, 37, 1, 53)))
+    log = text(
+        traceback(0, said.format(0, 37, 1, 53)),
+        traceback(1, said.format(1, 53, 0, 37)),
+        traceback(2, said.format(2, 37, 1, 53)),
+    )
     assert verdict(analyze_text(log, catalog)) == ("ddp-model-mismatch", 1, "one-rank", "A")
 
 
@@ -152,6 +207,14 @@ def test_mismatch_of_two_ranks_is_undecided(catalog: Catalog) -> None:
 def test_restart_that_succeeds_is_recovered(catalog: Catalog) -> None:
     """A failed attempt followed by a good one: recovered, with cause and rank of the first."""
     agent = "E1129 16:35:24.000000 900 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) local_rank: 0 (pid: 1000) of binary: /usr/bin/python3"
-    log = text(steps(range(2), 3), traceback(0, "KeyError: 'a'"), closed(1), stopping(1), [agent], steps(range(2), 6), ["[rank 0] training finished"])
+    log = text(
+        steps(range(2), 3),
+        traceback(0, "KeyError: 'a'"),
+        closed(1),
+        stopping(1),
+        [agent],
+        steps(range(2), 6),
+        ["[rank 0] training finished"],
+    )
     found = analyze_text(log, catalog)
     assert (found.outcome, found.first_failing_rank, len(found.attempts)) == ("recovered", 0, 2)

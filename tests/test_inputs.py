@@ -337,7 +337,7 @@ def test_files_are_in_the_order_of_people():
         "r/b.log-20260501",
         "r/b.log-20260502",
     ]
-    assert sorted(names[::-1], key=order) == [
+    assert sorted(sorted(names, reverse=True), key=order) == [
         "r/a.log.2.gz",
         "r/a.log.1",
         "r/a.log",

@@ -20,7 +20,12 @@ TOLD = (
 
 
 def waited(rank: int, seq: int = 733, op: str = "ALLREDUCE", numel: int = 4096, completed: int = 732) -> str:
-    return WATCH.format(rank=rank, seq=seq, op=op, numel=numel) + "\n" + STATUS.format(rank=rank, seq=seq, enqueued=seq, completed=completed) + "\n"
+    return (
+        WATCH.format(rank=rank, seq=seq, op=op, numel=numel)
+        + "\n"
+        + STATUS.format(rank=rank, seq=seq, enqueued=seq, completed=completed)
+        + "\n"
+    )
 
 
 def test_rank_that_enqueued_less_is_the_suspect(catalog: Catalog) -> None:
@@ -29,7 +34,12 @@ def test_rank_that_enqueued_less_is_the_suspect(catalog: Catalog) -> None:
     found = analyze_text(log, catalog)
     assert (found.first_failing_rank, found.grade) == (2, "B")
     assert found.ledger is not None
-    assert [(row.rank, row.note) for row in found.ledger[0].rows] == [(0, "waited"), (1, "waited"), (2, "never entered"), (3, "waited")]
+    assert [(row.rank, row.note) for row in found.ledger[0].rows] == [
+        (0, "waited"),
+        (1, "waited"),
+        (2, "never entered"),
+        (3, "waited"),
+    ]
 
 
 def test_signaller_is_a_waiter(catalog: Catalog) -> None:
@@ -54,5 +64,9 @@ def test_other_operation_at_one_sequence_number_is_a_mismatch(catalog: Catalog) 
 
 def test_minus_one_everywhere_is_the_transport(catalog: Catalog) -> None:
     """Nothing ever completed: no rank is named from the counters."""
-    log = "".join(waited(rank, seq=1, completed=-1) for rank in range(3)) + TOLD.format(rank=3, by=0, enqueued=0, completed=-1) + "\n"
+    log = (
+        "".join(waited(rank, seq=1, completed=-1) for rank in range(3))
+        + TOLD.format(rank=3, by=0, enqueued=0, completed=-1)
+        + "\n"
+    )
     assert analyze_text(log, catalog).first_failing_rank is None

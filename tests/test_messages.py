@@ -12,22 +12,31 @@ def grouped(log: str) -> tuple[Message, ...]:
 
 def test_traceback_is_one_message_with_frames() -> None:
     """Type, message and frames of a prefixed traceback."""
-    (found,) = grouped('[rank1]: Traceback (most recent call last):\n[rank1]:   File "/a/t.py", line 3, in f\n[rank1]:     g(x)\n[rank1]:     ^^^^\n[rank1]: KeyError: \'a\'\n')
+    (found,) = grouped(
+        "[rank1]: Traceback (most recent call last):\n[rank1]:   File \"/a/t.py\", line 3, in f\n[rank1]:     g(x)\n[rank1]:     ^^^^\n[rank1]: KeyError: 'a'\n"
+    )
     assert (found.text, found.exception, found.fatal) == ("KeyError: 'a'", "KeyError", True)
-    assert [(frame.path, frame.line, frame.function, frame.code) for frame in found.frames] == [("/a/t.py", 3, "f", "g(x)")]
+    assert [(frame.path, frame.line, frame.function, frame.code) for frame in found.frames] == [
+        ("/a/t.py", 3, "f", "g(x)")
+    ]
 
 
 def test_interleaved_ranks_are_told_apart() -> None:
     """Two ranks' tracebacks line by line."""
     log = "".join(
-        f"[rank{rank}]: {line}\n" for line in ("Traceback (most recent call last):", '  File "/a/t.py", line 3, in f', "    g()", "E: x") for rank in (0, 1)
+        f"[rank{rank}]: {line}\n"
+        for line in ("Traceback (most recent call last):", '  File "/a/t.py", line 3, in f', "    g()", "E: x")
+        for rank in (0, 1)
     ).replace("[rank1]: E: x", "[rank1]: OSError: y")
     assert sorted(message.text for message in grouped(log)) == ["E: x", "OSError: y"]
 
 
 def test_unlabelled_interleaved_tracebacks_are_both_found() -> None:
     """Without prefixes two tracebacks line by line still give two exceptions."""
-    log = "".join(line + "\n" + line + "\n" for line in ("Traceback (most recent call last):", '  File "/a/t.py", line 3, in f', "    g()", "KeyError: 'a'"))
+    log = "".join(
+        line + "\n" + line + "\n"
+        for line in ("Traceback (most recent call last):", '  File "/a/t.py", line 3, in f', "    g()", "KeyError: 'a'")
+    )
     assert [message.text for message in grouped(log) if message.exception] == ["KeyError: 'a'", "KeyError: 'a'"]
 
 
@@ -49,7 +58,7 @@ def test_cpp_message_takes_its_continuation_lines() -> None:
 
 
 def test_table_traceback_belongs_to_the_listed_rank() -> None:
-    """torchrun's table repeats an error file's traceback: it is that rank's."""
+    """Torchrun's table repeats an error file's traceback: it is that rank's."""
     log = (
         "Failures:\n[1]:\n  time      : 2026-11-29_16:35:23\n  host      : n\n  rank      : 5 (local_rank: 1)\n  exitcode  : 1 (pid: 9)\n  error_file: /x\n"
         '  traceback : Traceback (most recent call last):\n    File "/a/t.py", line 3, in f\n      g()\n  KeyError: 1\n  \n'

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from logsig import dialects
+from logsig.dialects import Example, Prefix
 from logsig.lines import read
 from logsig.model import Excerpt, LogLine, Origin
-from logsig.prefix import Example, Prefix, load_prefixes
+from logsig.prefix import Prefixes
 
-PREFIXES = load_prefixes()
+PREFIXES = Prefixes(dialects.read())
 
 
 def read_log(log: str) -> tuple[LogLine, ...]:

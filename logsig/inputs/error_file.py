@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from logsig.inputs import DamagedError, Item, Leaf, Place, Skipped, fault
-from logsig.inputs.naming import ERROR_FILE
+from logsig.inputs.naming import ERROR_FILE, INSIDE
 
 PRIORITY = 40
 START = re.compile(rb'\s*\{\s*"message"\s*:\s*(\{\s*"message"\s*:)?')
@@ -38,7 +38,7 @@ def read(place: Place) -> Iterator[Item]:
         yield Leaf(replace(origin, role="error_file"), stream=_Bytes(raw))
         return
     yield Leaf(
-        replace(origin, path=f"{origin.path}!/py_callstack", role="error_file"),
+        replace(origin, path=f"{origin.path}!/{INSIDE}", role="error_file"),
         stream=_Bytes(text.encode("utf-8", "replace")),
     )
 
@@ -64,7 +64,7 @@ def _traceback(content: Any) -> str | None:
     if not isinstance(message, dict) or not isinstance(message.get("message"), str):
         return None
     extra = message.get("extraInfo")
-    stack = extra.get("py_callstack") if isinstance(extra, dict) else None
+    stack = extra.get(INSIDE) if isinstance(extra, dict) else None
     text = stack if isinstance(stack, str) and stack.strip() else message["message"]
     return text if text.endswith("\n") else text + "\n"
 

@@ -22,6 +22,8 @@ POD_FOLDER = re.compile(r"^[a-z0-9.-]+_([a-z0-9.-]+)_[0-9a-f-]{8,}$")
 POD_FILE = re.compile(r"^([a-z0-9][a-z0-9.-]*)_[a-z0-9.-]+_[a-z0-9.-]+-[0-9a-f]{64}\.log")
 RESTART = re.compile(r"^(\d{1,4})\.log")
 ERROR_FILE = "error.json"
+INSIDE = "py_callstack"
+"""What of an error file is read."""
 
 NOT_LOGS = re.compile(
     r"\.(?:ptl?|pth|ckpt|safetensors|bin|np[yz]|pkl|pickle|h5|hdf5|parquet|arrow|feather|onnx|model|lock|pid|so|o|a|whl|pyc?|pyi|ipynb"
@@ -66,14 +68,15 @@ def why_not_a_log(name: str) -> str | None:
 
 
 def order(path: str) -> tuple[object, ...]:
-    """Sorts paths as people count (rank 2 before rank 10), and rotated files oldest first."""
-    folder, _, name = path.replace("\\", "/").rpartition("/")
+    """Sorts paths as people count (rank 2 before rank 10), rotated files oldest first, error files behind the logs."""
+    folder, _, name = path.replace("\\", "/").partition(f"!/{INSIDE}")[0].rpartition("/")
     stem = PACKED.sub("", name)
+    is_error = stem == ERROR_FILE
     match = ROTATED.match(stem)
     if match is None:
-        return (_natural(folder), _natural(stem), 1, 0, name)
+        return (_natural(folder), is_error, _natural(stem), 1, 0, name)
     number = int(match["number"].replace("-", "") or 0)
-    return (_natural(folder), _natural(match["base"]), 0, number if number > 9999 else -number, name)
+    return (_natural(folder), is_error, _natural(match["base"]), 0, number if number > 9999 else -number, name)
 
 
 def _natural(text: str) -> tuple[tuple[int, int, str], ...]:
@@ -97,7 +100,7 @@ def _of_elastic(origin: Origin, folders: list[str], stem: str) -> Origin | None:
 
 
 def _of_pods(origin: Origin, folders: list[str], stem: str) -> Origin | None:
-    """Those of Kubernetes: ``<namespace>_<pod>_<uid>/<container>/<restart>.log``, ``<pod>_<namespace>_<container>-<id>.log``."""
+    """Those of Kubernetes: ``<ns>_<pod>_<uid>/<container>/<restart>.log``, ``<pod>_<ns>_<container>-<id>.log``."""
     if len(folders) >= 2 and (pod := POD_FOLDER.match(folders[-2])) and (restart := RESTART.match(stem)):
         return replace(origin, node=pod[1], attempt=int(restart[1]))
     if match := POD_FILE.match(stem):

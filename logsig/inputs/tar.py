@@ -21,15 +21,17 @@ def read(place: Place) -> Iterator[Item]:
     import tarfile
 
     left_out = LeftOut()
+    whole: Any = _Whole(place.open())
     try:
-        with tarfile.open(fileobj=_Whole(place.open()), mode="r|", errorlevel=1) as archive:
+        with tarfile.open(fileobj=whole, mode="r|", errorlevel=1) as archive:
+            known: list[Any] = vars(archive)["members"]  # it remembers every member it met
             for count, member in enumerate(archive):
                 if count >= MEMBERS:
                     raise DamagedError(f"more than {MEMBERS:,} members; read no further")
                 content: Any = archive.extractfile(member) if member.isreg() and left_out.takes(member.name) else None
                 if content is not None:
                     yield place.inside(_Member(content), member.name)
-                archive.members.clear()  # type: ignore[attr-defined]  # it remembers every member it met
+                known.clear()
     except tarfile.TarError as error:
         raise DamagedError(f"damaged tar: {error}") from error
     yield from left_out.said(place)

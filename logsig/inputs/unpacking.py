@@ -20,12 +20,19 @@ class Decompressor(Protocol):
     """What ``bz2``, ``lzma``, ``zstd`` and ``lz4.frame`` have in common."""
 
     @property
-    def eof(self) -> bool: ...
+    def eof(self) -> bool:
+        """Behind the end of the member."""
+
     @property
-    def unused_data(self) -> bytes | None: ...
+    def unused_data(self) -> bytes | None:
+        """What stands behind the member."""
+
     @property
-    def needs_input(self) -> bool: ...
-    def decompress(self, data: bytes, max_length: int = -1, /) -> bytes: ...
+    def needs_input(self) -> bool:
+        """Has nothing more to give."""
+
+    def decompress(self, data: bytes, max_length: int = -1, /) -> bytes:
+        """Gives at most ``max_length`` bytes."""
 
 
 class Unpacked:
@@ -44,7 +51,7 @@ class Unpacked:
         limit = min(size, PIECE)
         while self._member is not None:
             if self._member.eof:
-                self._next()
+                self._next(self._member.unused_data or b"")
                 continue
             data = self._feed() if self._member.needs_input else b""
             try:
@@ -66,10 +73,8 @@ class Unpacked:
         self._fed += len(data)
         return data
 
-    def _next(self) -> None:
-        """Goes to the next member, if there is one; padding with zeros is none."""
-        assert self._member is not None
-        rest = self._member.unused_data or b""
+    def _next(self, rest: bytes) -> None:
+        """Goes to the next member, if there is one in ``rest`` and behind it; padding with zeros is none."""
         self._member = None
         while not rest.strip(b"\0"):
             more = self._packed.read(STEP)

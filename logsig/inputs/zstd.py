@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 from logsig.inputs import Item, Place, Skipped
@@ -34,11 +35,9 @@ def read(place: Place) -> Iterator[Item]:
 
 
 def _zstd() -> Any:
-    try:
-        from compression import zstd  # type: ignore[import-not-found]  # Python 3.14
-    except ImportError:
+    for name in ("compression.zstd", "backports.zstd"):
         try:
-            from backports import zstd
+            return import_module(name)
         except ImportError:
-            return None
-    return zstd
+            continue
+    return None

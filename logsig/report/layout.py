@@ -69,6 +69,12 @@ class Layout:
             return text
         return f"\x1b[{_STYLES[name]}m{text}\x1b[0m"
 
+    def heading(self, title: str, rest: str = "") -> str:
+        """Begins a section."""
+        lines = cells.wrap(self._plain(f"{title} {rest}".rstrip()), self._columns)
+        lines[0] = self.style(title, "bold") + lines[0][len(title) :]
+        return self._lines(lines)
+
     def sentence(self, text: str, style: str = "", indent: str = "", first: str | None = None) -> str:
         """Wraps a sentence to the terminal."""
         lines = cells.wrap(self._plain(text), self._columns, indent if first is None else first, indent)

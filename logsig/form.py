@@ -1,0 +1,87 @@
+"""What a file as a whole shows: which weak dialects it speaks, and whether its lines were cut at a width.
+
+Takes windows of consecutive lines as a sample. Settled once per file, before any line is read in earnest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from logsig import rejoin
+from logsig.peeling import Dialect, Peeled, Peeler
+from logsig.prefix import Prefixes
+
+Windows = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form of one file."""
+
+    dialect: Dialect
+    width: int | None = None
+    """Columns at which its lines were cut."""
+    depth: int = 0
+    """How many outer layers every line carries, the pieces of cut lines too."""
+    prefixed: bool = False
+    """Many whole lines carry a prefix behind those layers."""
+
+
+def settle(windows: Windows, prefixes: Prefixes) -> Form:
+    """The form of a file, from windows of consecutive lines."""
+    dialect = prefixes.decide(_flat(windows))
+    peeler = prefixes.peeler(dialect)
+    form = _wrapping(windows, peeler)
+    if form.width is None or form.depth:
+        return form
+    again = prefixes.decide(_rejoined(windows, beginnings(peeler), form))
+    return form if again.known.keys() == dialect.known.keys() else _wrapping(windows, prefixes.peeler(again))
+
+
+def beginnings(peeler: Peeler) -> Callable[[str], bool]:
+    """Knows the start of a message: it carries a prefix."""
+    return lambda text: bool(peeler.peel(text).layers)
+
+
+def _flat(windows: Windows) -> list[str]:
+    return [line for window in windows for line in window]
+
+
+def _wrapping(windows: Windows, peeler: Peeler) -> Form:
+    lines = _flat(windows)
+    begins = beginnings(peeler)
+    if len(lines) > 2:
+        for depth in dict.fromkeys((0, _common_depth([peeler.peel(line) for line in lines if line]))):
+            texts = [peeler.peel(line, limit=depth).text for line in lines] if depth else lines
+            if width := rejoin.wrap_width(texts, begins):
+                carrying = sum(map(begins, texts))
+                return Form(peeler.dialect, width, depth, prefixed=carrying > 0.3 * len(texts))
+    return Form(peeler.dialect)
+
+
+def _common_depth(peeled: Sequence[Peeled]) -> int:
+    """How many leading layers nearly all lines share."""
+    depth = 0
+    while peeled:
+        (layers, count), *_ = Counter(one.layers[: depth + 1] for one in peeled).most_common(1)
+        if len(layers) <= depth or count < 0.9 * len(peeled):
+            break
+        depth += 1
+    return depth
+
+
+def _rejoined(windows: Windows, begins: Callable[[str], bool], form: Form) -> list[str]:
+    """The sample with its cut lines put together."""
+    joined: list[str] = []
+    for window in windows:
+        last: str | None = None
+        for line in window:
+            glue = None if last is None else rejoin.goes_on(last, line, form.width or 0, begins, prefixed=form.prefixed)
+            if glue is None:
+                joined.append(line)
+            else:
+                joined[-1] += glue + line
+            last = line
+    return joined

@@ -1,0 +1,323 @@
+"""Taking prefixes off a line, layer by layer, outermost first; and finding where another writer's text is glued on.
+
+A ``Peeler`` belongs to one file's ``Dialect`` and holds nothing of the log but compiled patterns. At each place only
+the patterns that can begin with the next character, and may follow the layers before, are tried, all as one regular
+expression.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from logsig import envelope, opening, pods
+from logsig.dialects import NUMBERS, Prefix, fact_of
+from logsig.model import Stamp
+
+MAX_LAYERS = 12
+"""Deeper nesting than any real log has; a bound for hostile lines."""
+
+LEVELS = {
+    **dict.fromkeys(("DEBUG", "TRACE", "NOTSET", "VERBOSE", "V", "D", "10", "7"), "D"),
+    **dict.fromkeys(("INFO", "SUCCESS", "NOTICE", "I", "20", "6", "5"), "I"),
+    **dict.fromkeys(("WARNING", "WARN", "W", "30", "4"), "W"),
+    **dict.fromkeys(("ERROR", "ERR", "E", "40", "3"), "E"),
+    **dict.fromkeys(("CRITICAL", "FATAL", "PANIC", "EMERG", "ALERT", "CRIT", "C", "F", "50", "2", "1", "0"), "F"),
+}
+"""Words and letters of loggers, numbers of Python's and of syslog's."""
+STREAMS = {"stdout": "stdout", "stderr": "stderr", "O": "stdout", "E": "stderr", "stddiag": "stderr"}
+PARTS = {"P": "P", "F": "F", " ": "B", "": "B", "+": "P"}
+"""Pieces of a cut line: ``P``: more follows; ``F``: it ends; ``B``: it begins, and ends where the next begins."""
+
+
+class Peeled(NamedTuple):
+    """A line without its prefixes: ``text`` is what remains, ``start`` where it began in the line given."""
+
+    text: str
+    start: int
+    layers: tuple[str, ...]
+    fields: dict[str, Any]
+
+
+NOTHING_PEELED = Peeled("", 0, (), {})
+
+
+# ---------------------------------------------------------------- what holds for a file
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labels a weak dialect was seen with: how they look, and how large their numbers can be."""
+
+    forms: frozenset[str]
+    largest: int
+
+    @classmethod
+    def of(cls, labels: Iterable[str]) -> Labels:
+        """From labels seen; the largest number is taken generously, as only a sample was looked at."""
+        seen = Counter(labels)
+        often = [label for label, count in seen.items() if count > 1] or list(seen)
+        numbers = [int(label) for label in often if label.isdigit()]
+        return cls(frozenset(_form(label) for label in often), 16 * (max(numbers, default=0) + 1))
+
+    def admit(self, label: str) -> bool:
+        """True where the label is of the kind seen."""
+        return _form(label) in self.forms and not (label.isdigit() and int(label) > self.largest)
+
+
+def _form(label: str) -> str:
+    return re.sub(r"\d+", "0", label)
+
+
+def label_of(match: re.Match[str], groups: Iterable[int] | None = None) -> str:
+    """Who a line says it is from: the first fact it carries, else the whole prefix."""
+    values = match.groups() if groups is None else [match[group] for group in groups]
+    return next((value for value in values if value), match.group())
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What was settled for a whole file."""
+
+    known: Mapping[str, Labels | None] = field(default_factory=dict)
+    """Weak dialects it shows throughout, with the labels it uses (None where the labels are line numbers)."""
+    label: Literal["rank", "local_rank"] = "rank"
+    """What the number of a custom tee template means."""
+
+
+# ---------------------------------------------------------------- patterns joined
+
+
+class _Hit(NamedTuple):
+    """What to do where one alternative has matched."""
+
+    prefix: Prefix
+    layer: tuple[str]
+    groups: tuple[tuple[str, int], ...]
+    """(fact, group number) …"""
+    bits: int
+    """What the prefix by its name adds to the state."""
+    labels: Labels | None
+
+
+class _Alternatives:
+    """Several patterns as one: which one matched, and its groups."""
+
+    def __init__(self, prefixes: Sequence[Prefix], bits: Mapping[str, int], known: Mapping[str, Labels | None]) -> None:
+        parts: list[str] = []
+        self.by_index: dict[int, _Hit] = {}
+        index = 1
+        for number, prefix in enumerate(prefixes):
+            pattern = prefix.pattern or ""
+            names = re.compile(pattern).groupindex
+            parts.append("(" + re.sub(r"\(\?P<(\w+)>", rf"(?P<\1__{number}>", pattern) + ")")
+            groups = tuple((fact_of(name), index + at) for name, at in names.items())
+            name = prefix.name
+            self.by_index[index] = _Hit(prefix, (name,), groups, bits.get(name, 0), known.get(name))
+            index += 1 + len(names)
+        self.match = re.compile("|".join(parts)).match
+
+
+class Peeler:
+    """Peels the lines of one file."""
+
+    def __init__(self, prefixes: Sequence[Prefix], dialect: Dialect) -> None:
+        usable = [prefix for prefix in prefixes if prefix.consistent is None or prefix.name in dialect.known]
+        self.dialect = dialect
+        self._at_start = [prefix for prefix in usable if prefix.pattern and prefix.place == "start"]
+        compiled = [(prefix, re.compile(prefix.pattern)) for prefix in usable if prefix.pattern]
+        self._at_end = [(prefix, pattern) for prefix, pattern in compiled if prefix.place == "end"]
+        self._glue = [(prefix, pattern) for prefix, pattern in compiled if prefix.glue]
+        self._envelopes = [prefix for prefix in usable if prefix.json]
+        self._glue_literals = tuple({literal for prefix, _ in self._glue for literal in prefix.glue})
+        self._first = {prefix.name: opening.first_characters(prefix.pattern or "") for prefix in self._at_start}
+        tags = {tag for prefix in usable for tag in (*prefix.after, *prefix.not_after)}
+        self._bits = {tag: 1 << number for number, tag in enumerate(sorted(tags))}
+        self._table: dict[tuple[int, str], _Alternatives | None] = {}
+        self._joined: dict[tuple[str, ...], _Alternatives] = {}
+
+    def peel(  # noqa: C901 (the hot loop: a call more per layer costs a fifth)
+        self, line: str, outer: Peeled = NOTHING_PEELED, limit: int = MAX_LAYERS
+    ) -> Peeled:
+        """Take off the prefixes at the start of ``line``, at most ``limit``; ``outer`` is what was known before it.
+
+        Stops behind a mark that says that the line is only a part of one.
+        """
+        text, pos = line, 0
+        layers = outer.layers
+        fields = dict(outer.fields)
+        state = self._state(layers, fields) if fields else 0
+        length = len(text)
+        while pos < length and len(layers) < limit:
+            character = text[pos]
+            if character == "{":
+                opened = envelope.open_line(text[pos:], self._envelopes)
+                if opened is None:
+                    break
+                self._take(opened, fields)
+                text, pos, length = opened.message, 0, len(opened.message)
+                layers = (*layers, opened.prefix.name)
+                if "\n" in text or ("part" in fields and "part" not in outer.fields):
+                    break
+                state = self._state(layers, fields)
+                continue
+            try:
+                alternatives = self._table[state, character]
+            except KeyError:
+                alternatives = self._alternatives(state, character)
+            match = alternatives.match(text, pos) if alternatives is not None else None
+            if alternatives is None or match is None:
+                break
+            prefix, layer, groups, bits, labels = alternatives.by_index[match.lastindex or 0]
+            if labels is not None and not labels.admit(label_of(match, (group for _, group in groups))):
+                break
+            layers += layer
+            state |= bits
+            for fact, group in groups:
+                value = match[group]
+                if value is not None:
+                    self._set(fields, prefix, fact, value)
+                    state |= self._bits.get(fact, 0)
+            end = match.end()
+            if end == pos or ("part" in fields and "part" not in outer.fields):
+                pos = end
+                break
+            pos = end
+            if prefix.unescape:
+                text, pos = _xml_text(text[pos:]), 0
+                length = len(text)
+        rest = text[pos:] if pos else text
+        if rest and rest[-1] in "]).0123456789":
+            rest, layers = self._without_tail(rest, layers, fields)
+        return Peeled(rest, pos, layers, fields)
+
+    def _without_tail(self, text: str, layers: tuple[str, ...], fields: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
+        for prefix, pattern in self._at_end:
+            if prefix.after and not any(tag in layers for tag in prefix.after):
+                continue
+            if found := pattern.search(text, max(0, len(text) - 500)):
+                for name, value in found.groupdict().items():
+                    if value is not None:
+                        self._set(fields, prefix, fact_of(name), value)
+                text, layers = text[: found.start()], (*layers, prefix.name)
+        return text, layers
+
+    # ------------------------------------------------------------ glued writers
+
+    def may_be_glued(self, text: str) -> bool:
+        """A quick look: False where no other writer's text can begin inside ``text``."""
+        for literal in self._glue_literals:  # noqa: SIM110 (a generator costs five times as much, for every line)
+            if literal in text:
+                return True
+        return False
+
+    def glued(self, text: str) -> Iterator[int]:
+        """Positions inside ``text`` where another writer's text begins."""
+        pos = 1
+        while pos < len(text):
+            found = (self._find(prefix, pattern, text, pos) for prefix, pattern in self._glue)
+            at = min((match.start() for match in found if match), default=None)
+            if at is None:
+                return
+            yield at
+            pos = at + max(1, len(text) - at - len(self.peel(text[at:]).text))
+
+    def _find(self, prefix: Prefix, pattern: re.Pattern[str], text: str, pos: int) -> re.Match[str] | None:
+        if not any(text.find(literal, pos) >= 0 for literal in prefix.glue):
+            return None
+        return next((match for match in pattern.finditer(text, pos) if self._is_glue(prefix, text, match)), None)
+
+    def _is_glue(self, prefix: Prefix, text: str, match: re.Match[str]) -> bool:
+        """True where a text written without line end was followed by another writer's; False for a mention."""
+        before = text[match.start() - 1]
+        if before in "\"'`([{<=\\/":
+            return False
+        if not before.isspace():
+            return prefix.glue_kind == "strong" or before.isalnum() or before in "]).!%"
+        rest = text[match.end() :]
+        if prefix.glue_kind == "label":
+            return _same_beginning(text, rest)
+        return rest.startswith("Traceback (most recent") or bool(self.peel(rest).layers)
+
+    # ------------------------------------------------------------ facts
+
+    def _take(self, opened: envelope.Opened, fields: dict[str, Any]) -> None:
+        if opened.part is not None:
+            fields["part"] = opened.part
+        for fact, value in opened.facts.items():
+            text = str(value)
+            if fact == "time":
+                self._set_time(fields, opened.prefix, Stamp(text, _time_format(opened.prefix, value)))
+            elif fact not in NUMBERS or (text.isascii() and text.isdigit() and len(text) < 10):
+                self._set(fields, opened.prefix, fact, text)
+
+    def _set(self, fields: dict[str, Any], prefix: Prefix, fact: str, value: str) -> None:
+        """One fact of one layer. An inner layer knows better who speaks and when, an outer one where."""
+        if fact == "label":
+            fields["label"] = fields[self.dialect.label] = int(value)
+        elif fact == "nth":
+            fields["node_rank"] = int(value) - 1
+        elif fact in NUMBERS:
+            fields[fact] = int(value)
+        elif fact == "time":
+            self._set_time(fields, prefix, Stamp(value, prefix.time_format))
+        elif fact == "level":
+            fields["level"] = LEVELS.get(value.upper())
+        elif fact == "stream":
+            fields["stream"] = STREAMS.get(value, value)
+        elif fact == "part":
+            fields["part"] = PARTS[value]
+        else:
+            fields.setdefault("node", value)
+            if fact == "pod" and (index := pods.node_rank(value)) is not None:
+                fields["node_rank"] = index
+
+    def _set_time(self, fields: dict[str, Any], prefix: Prefix, stamp: Stamp) -> None:
+        fields["stamp"] = stamp
+        if prefix.collector:
+            fields.setdefault("arrival", stamp)
+
+    # ------------------------------------------------------------ which patterns to try
+
+    def _state(self, layers: Sequence[str], fields: Mapping[str, Any]) -> int:
+        """What came before, as far as any prefix asks for it."""
+        state = 0
+        for tag, bit in self._bits.items():
+            if tag in layers or tag in fields or (tag == "time" and "stamp" in fields):
+                state |= bit
+        return state
+
+    def _alternatives(self, state: int, character: str) -> _Alternatives | None:
+        fitting = (prefix for prefix in self._at_start if opening.opens(self._first[prefix.name], character))
+        usable = [prefix for prefix in fitting if self._may_follow(prefix, state)]
+        names = tuple(prefix.name for prefix in usable)
+        if names and names not in self._joined:
+            self._joined[names] = _Alternatives(usable, self._bits, self.dialect.known)
+        found = self._joined.get(names)
+        if len(self._table) < 10_000:
+            self._table[state, character] = found
+        return found
+
+    def _may_follow(self, prefix: Prefix, state: int) -> bool:
+        if prefix.after and not any(self._bits[tag] & state for tag in prefix.after):
+            return False
+        return not any(self._bits[tag] & state for tag in prefix.not_after)
+
+
+def _time_format(prefix: Prefix, value: str | float) -> str:
+    return prefix.time_format if isinstance(value, str) else "epoch"
+
+
+def _same_beginning(text: str, rest: str) -> bool:
+    """True for ``step=2 … [rank 1] step=2 …``: what follows the label begins as the line does."""
+    first, second = re.match(r"[A-Za-z]+", text), re.match(r"[A-Za-z]+", rest)
+    return bool(first and second and first.group() == second.group())
+
+
+def _xml_text(text: str) -> str:
+    from html import unescape
+
+    return unescape(re.sub(r"</\w+>$", "", text.rstrip())).removesuffix("\n")
