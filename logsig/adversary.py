@@ -44,7 +44,11 @@ def slow_text(pattern: Any, samples: Iterable[str], seconds: float) -> Hostile |
     """Find a text on which a compiled pattern of ``regex`` exceeds its time."""
     tried: set[Hostile] = set()
     for hostile in (*from_pattern(pattern.pattern), *from_match(_longest_match(pattern, list(samples)))):
-        if hostile not in tried and _is_suspect(pattern, hostile) and _exceeds(pattern, hostile.text(CHARACTERS), seconds):
+        if (
+            hostile not in tried
+            and _is_suspect(pattern, hostile)
+            and _exceeds(pattern, hostile.text(CHARACTERS), seconds)
+        ):
             return hostile
         tried.add(hostile)
     return None

@@ -329,6 +329,8 @@ class _Reader:
             notes.world_size = max(self.world, key=lambda size: (self.world[size], size))
         elif self.nccl_world:
             notes.world_size = self.nccl_world
+        elif len(notes.pid_local) > 1 and len(set(notes.pid_local.values())) == len(notes.pid_local):
+            notes.world_size = len(notes.pid_local)  # one launcher's processes, each local rank once: one node
         elif notes.local_size and notes.nnodes:
             notes.world_size = notes.local_size * notes.nnodes
         for pid, ranks in self.pid_ranks.items():  # a pid with several ranks is a launcher's, or a log shipper's

@@ -36,6 +36,7 @@ class Identity:
         self._learn_lines(lines)
         self._learn_tables(testimony)
         self._learn_rendezvous()
+        self.nodes_are_ranks = self._judge_nodes(lines)
         nested = any(item.local_rank is not None and item.line.task is not None for item in testimony)
         self.tasks_are_ranks = not nested and self._judge_tasks(lines)
 
@@ -91,6 +92,15 @@ class Identity:
         size = self.notes.world_size
         return size is None or not self._task_seen or max(self._task_seen) < size
 
+    def _judge_nodes(self, lines: Sequence[LogLine]) -> bool:
+        """A pod is a rank with one process per pod: where ranks show, they equal the pod's index, and none is local."""
+        pairs = {(line.node_rank, line.rank) for line in lines if line.node_rank is not None}
+        nodes = {node for node, _ in pairs}
+        told = {(node, rank) for node, rank in pairs if rank is not None}
+        if len(nodes) < 2 or any(node != rank for node, rank in told) or any(line.local_rank for line in lines):
+            return False
+        return bool(told) or self.notes.world_size == len(nodes)
+
     # ------------------------------------------------------------ asking
 
     def rank_of(self, line: LogLine) -> int | None:
@@ -116,6 +126,8 @@ class Identity:
             return rank
         if line.task is not None and self.tasks_are_ranks and line.local_rank is None:
             return line.task
+        if line.node_rank is not None and self.nodes_are_ranks and line.local_rank is None:
+            return line.node_rank
         if line.pid is not None:
             for key in ((line.node or "", line.pid), ("", line.pid)):
                 if key in self.notes.host_pid_rank:
@@ -181,9 +193,9 @@ class Identity:
             return self.of_local(item.line, item.local_rank)
         if item.pid is not None and item.pid in self.notes.pid_local:
             return self.of_local(item.line, self.notes.pid_local[item.pid])
-        if item.task is not None and self.tasks_are_ranks:
-            return item.task
-        return None
+        if item.task is not None:
+            return item.task if self.tasks_are_ranks else None
+        return self.rank_of(item.line) if item.pid is None and item.local_rank is None else None
 
 
 def _place(line: LogLine) -> Place:

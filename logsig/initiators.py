@@ -322,7 +322,7 @@ def _by_elimination(case: Case, loose: Sequence[Event]) -> tuple[int | None, str
     if len(quiet) == 1 and len(known) > 1 and case.peers:
         rank = next(iter(quiet))
         return rank, f"{begin}every other rank shows only a lost or waiting peer, so it is rank {rank}'s.", failing
-    if len(known) == 1 and case.world_size in (None, 1):
+    if len(known) == 1 and known == quiet and case.world_size in (None, 1):
         rank = next(iter(known))
         return rank, f"Rank {rank} is the only rank the log names.", failing
     return None, "", failing

@@ -17,7 +17,7 @@ from logsig.identity import Identity
 from logsig.match import Matched, Matches
 from logsig.messages import Message
 from logsig.model import Attempt, Event, Exit, JobLog, LogLine, RankLog
-from logsig.witness import Testimony, from_facts, read_tables
+from logsig.witness import Testimony, from_facts, ids, read_tables
 
 KEPT_STEPS = 512
 """Steps per clock whose times are kept for comparing clocks."""
@@ -311,6 +311,8 @@ class _Builder:
             if rank is not None:
                 return rank
         facts = matched.facts
+        if "tasks" in facts and self.identity.tasks_are_ranks and len(named := ids(str(facts["tasks"]))) == 1:
+            return named[0]
         if "pci" in facts and (rank := self.identity.of_pci(str(facts["pci"]), matched.line.node)) is not None:
             return rank
         if facts.get("pid") in self.identity.pid_rank and matched.entry.role in ("initiator", "either"):

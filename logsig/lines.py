@@ -314,7 +314,7 @@ def _writer_of(peeled: Peeled) -> Hashable:
 
 
 def _outer_of_glued(peeled: Peeled) -> Peeled:
-    """What still holds for text that another writer put on the same line: where it was collected, not who spoke."""
+    """What still holds for text that another writer put on the line: where it was collected, not who spoke."""
     kept = {name: value for name, value in peeled.fields.items() if name in _WHERE}
     if "arrival" in kept:
         kept["stamp"] = kept["arrival"]

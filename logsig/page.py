@@ -38,6 +38,9 @@ class Section:
 class Placeholder(jinja2.Undefined):
     """A fact on a page without a log: counts as known, prints its name, survives arithmetic and filters."""
 
+    unsafe_callable = alters_data = False
+    """What the sandbox asks before a call."""
+
     def __str__(self) -> str:
         return f"<{self._undefined_name}>"
 

@@ -1,8 +1,7 @@
 """Taking prefixes off a line, layer by layer, outermost first; and finding where another writer's text is glued on.
 
-A ``Peeler`` belongs to one file's ``Dialect`` and holds nothing of the log but compiled patterns. At each place only
-the patterns that can begin with the next character, and may follow the layers before, are tried, all as one regular
-expression.
+A ``Peeler`` belongs to one file's ``Dialect`` and holds nothing of the log. At each place only the patterns that can
+begin with the next character, and may follow the layers before, are tried, all as one regular expression (``Grammar``).
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from logsig import envelope, opening, pods
@@ -68,6 +68,7 @@ class Labels:
         return _form(label) in self.forms and not (label.isdigit() and int(label) > self.largest)
 
 
+@lru_cache(maxsize=10_000)
 def _form(label: str) -> str:
     return re.sub(r"\d+", "0", label)
 
@@ -100,13 +101,12 @@ class _Hit(NamedTuple):
     """(fact, group number) …"""
     bits: int
     """What the prefix by its name adds to the state."""
-    labels: Labels | None
 
 
 class _Alternatives:
     """Several patterns as one: which one matched, and its groups."""
 
-    def __init__(self, prefixes: Sequence[Prefix], bits: Mapping[str, int], known: Mapping[str, Labels | None]) -> None:
+    def __init__(self, prefixes: Sequence[Prefix], bits: Mapping[str, int]) -> None:
         parts: list[str] = []
         self.by_index: dict[int, _Hit] = {}
         index = 1
@@ -115,29 +115,69 @@ class _Alternatives:
             names = re.compile(pattern).groupindex
             parts.append("(" + re.sub(r"\(\?P<(\w+)>", rf"(?P<\1__{number}>", pattern) + ")")
             groups = tuple((fact_of(name), index + at) for name, at in names.items())
-            name = prefix.name
-            self.by_index[index] = _Hit(prefix, (name,), groups, bits.get(name, 0), known.get(name))
+            self.by_index[index] = _Hit(prefix, (prefix.name,), groups, bits.get(prefix.name, 0))
             index += 1 + len(names)
         self.match = re.compile("|".join(parts)).match
+
+
+_Table = dict[tuple[int, str], _Alternatives | None]
+
+
+class Grammar:
+    """All dialects compiled, as far as they were needed; shared by the peelers of all files."""
+
+    def __init__(self, prefixes: Sequence[Prefix]) -> None:
+        self.prefixes = prefixes
+        self.envelopes = [prefix for prefix in prefixes if prefix.json]
+        self.compiled = {prefix.name: re.compile(prefix.pattern) for prefix in prefixes if prefix.pattern}
+        self.first = {prefix.name: opening.first_characters(prefix.pattern or "") for prefix in prefixes}
+        tags = {tag for prefix in prefixes for tag in (*prefix.after, *prefix.not_after)}
+        self.bits = {tag: 1 << number for number, tag in enumerate(sorted(tags))}
+        self._joined: dict[tuple[str, ...], _Alternatives] = {}
+        self._tables: dict[frozenset[str], _Table] = {}
+
+    def table(self, usable: Sequence[Prefix]) -> _Table:
+        """What was found out so far of the patterns to try, for files that use these dialects."""
+        return self._tables.setdefault(frozenset(prefix.name for prefix in usable), {})
+
+    def alternatives(self, usable: Sequence[Prefix], state: int, character: str) -> _Alternatives | None:
+        """The patterns that can follow this state and begin with this character, as one."""
+        at_start = (prefix for prefix in usable if prefix.pattern and prefix.place == "start")
+        fitting = (prefix for prefix in at_start if opening.opens(self.first[prefix.name], character))
+        chosen = [prefix for prefix in fitting if self.may_follow(prefix, state)]
+        names = tuple(prefix.name for prefix in chosen)
+        if names and names not in self._joined:
+            self._joined[names] = _Alternatives(chosen, self.bits)
+        return self._joined.get(names)
+
+    def state(self, layers: Sequence[str], fields: Mapping[str, Any]) -> int:
+        """What came before, as far as any prefix asks for it."""
+        state = 0
+        for tag, bit in self.bits.items():
+            if tag in layers or tag in fields or (tag == "time" and "stamp" in fields):
+                state |= bit
+        return state
+
+    def may_follow(self, prefix: Prefix, state: int) -> bool:
+        """True where the prefix can stand behind what came before."""
+        if prefix.after and not any(self.bits[tag] & state for tag in prefix.after):
+            return False
+        return not any(self.bits[tag] & state for tag in prefix.not_after)
 
 
 class Peeler:
     """Peels the lines of one file."""
 
-    def __init__(self, prefixes: Sequence[Prefix], dialect: Dialect) -> None:
-        usable = [prefix for prefix in prefixes if prefix.consistent is None or prefix.name in dialect.known]
+    def __init__(self, grammar: Grammar, dialect: Dialect) -> None:
+        self.grammar = grammar
         self.dialect = dialect
-        self._at_start = [prefix for prefix in usable if prefix.pattern and prefix.place == "start"]
-        compiled = [(prefix, re.compile(prefix.pattern)) for prefix in usable if prefix.pattern]
-        self._at_end = [(prefix, pattern) for prefix, pattern in compiled if prefix.place == "end"]
-        self._glue = [(prefix, pattern) for prefix, pattern in compiled if prefix.glue]
-        self._envelopes = [prefix for prefix in usable if prefix.json]
+        self._usable = [p for p in grammar.prefixes if p.consistent is None or p.name in dialect.known]
+        with_pattern = [(p, grammar.compiled[p.name]) for p in self._usable if p.pattern]
+        self._at_end = [(prefix, pattern) for prefix, pattern in with_pattern if prefix.place == "end"]
+        self._glue = [(prefix, pattern) for prefix, pattern in with_pattern if prefix.glue]
         self._glue_literals = tuple({literal for prefix, _ in self._glue for literal in prefix.glue})
-        self._first = {prefix.name: opening.first_characters(prefix.pattern or "") for prefix in self._at_start}
-        tags = {tag for prefix in usable for tag in (*prefix.after, *prefix.not_after)}
-        self._bits = {tag: 1 << number for number, tag in enumerate(sorted(tags))}
-        self._table: dict[tuple[int, str], _Alternatives | None] = {}
-        self._joined: dict[tuple[str, ...], _Alternatives] = {}
+        self._bits = grammar.bits
+        self._table = grammar.table(self._usable)
 
     def peel(  # noqa: C901 (the hot loop: a call more per layer costs a fifth)
         self, line: str, outer: Peeled = NOTHING_PEELED, limit: int = MAX_LAYERS
@@ -149,12 +189,13 @@ class Peeler:
         text, pos = line, 0
         layers = outer.layers
         fields = dict(outer.fields)
-        state = self._state(layers, fields) if fields else 0
+        state = self.grammar.state(layers, fields) if fields else 0
         length = len(text)
+        known = self.dialect.known
         while pos < length and len(layers) < limit:
             character = text[pos]
             if character == "{":
-                opened = envelope.open_line(text[pos:], self._envelopes)
+                opened = envelope.open_line(text[pos:], self.grammar.envelopes)
                 if opened is None:
                     break
                 self._take(opened, fields)
@@ -162,7 +203,7 @@ class Peeler:
                 layers = (*layers, opened.prefix.name)
                 if "\n" in text or ("part" in fields and "part" not in outer.fields):
                     break
-                state = self._state(layers, fields)
+                state = self.grammar.state(layers, fields)
                 continue
             try:
                 alternatives = self._table[state, character]
@@ -171,8 +212,8 @@ class Peeler:
             match = alternatives.match(text, pos) if alternatives is not None else None
             if alternatives is None or match is None:
                 break
-            prefix, layer, groups, bits, labels = alternatives.by_index[match.lastindex or 0]
-            if labels is not None and not labels.admit(label_of(match, (group for _, group in groups))):
+            prefix, layer, groups, bits = alternatives.by_index[match.lastindex or 0]
+            if known and not _admits(known.get(prefix.name), match, groups):
                 break
             layers += layer
             state |= bits
@@ -280,31 +321,15 @@ class Peeler:
         if prefix.collector:
             fields.setdefault("arrival", stamp)
 
-    # ------------------------------------------------------------ which patterns to try
-
-    def _state(self, layers: Sequence[str], fields: Mapping[str, Any]) -> int:
-        """What came before, as far as any prefix asks for it."""
-        state = 0
-        for tag, bit in self._bits.items():
-            if tag in layers or tag in fields or (tag == "time" and "stamp" in fields):
-                state |= bit
-        return state
-
     def _alternatives(self, state: int, character: str) -> _Alternatives | None:
-        fitting = (prefix for prefix in self._at_start if opening.opens(self._first[prefix.name], character))
-        usable = [prefix for prefix in fitting if self._may_follow(prefix, state)]
-        names = tuple(prefix.name for prefix in usable)
-        if names and names not in self._joined:
-            self._joined[names] = _Alternatives(usable, self._bits, self.dialect.known)
-        found = self._joined.get(names)
+        found = self.grammar.alternatives(self._usable, state, character)
         if len(self._table) < 10_000:
             self._table[state, character] = found
         return found
 
-    def _may_follow(self, prefix: Prefix, state: int) -> bool:
-        if prefix.after and not any(self._bits[tag] & state for tag in prefix.after):
-            return False
-        return not any(self._bits[tag] & state for tag in prefix.not_after)
+
+def _admits(labels: Labels | None, match: re.Match[str], groups: Sequence[tuple[str, int]]) -> bool:
+    return labels is None or labels.admit(label_of(match, (group for _, group in groups)))
 
 
 def _time_format(prefix: Prefix, value: str | float) -> str:

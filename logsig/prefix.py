@@ -17,7 +17,7 @@ from typing import Literal
 
 from logsig import dialects, opening
 from logsig.dialects import Consistency, Prefix
-from logsig.peeling import Dialect, Labels, Peeler, label_of
+from logsig.peeling import Dialect, Grammar, Labels, Peeled, Peeler, label_of
 
 _LAUNCHERS_OWN = re.compile(r"(?:srun|slurmstepd[\w.-]*|mpirun|mpiexec|prterun|salloc|sbatch|pdsh@[\w.-]+|clush): ")
 """A launcher labels its tasks' lines, not its own."""
@@ -34,28 +34,25 @@ class Prefixes:
     all: tuple[Prefix, ...]
 
     @cached_property
-    def weak(self) -> tuple[tuple[Prefix, Consistency, re.Pattern[str]], ...]:
-        """Those that count only where a file shows them throughout."""
-        return tuple(
-            (prefix, prefix.consistent, re.compile(prefix.pattern or "")) for prefix in self.all if prefix.consistent
-        )
+    def grammar(self) -> Grammar:
+        """Their patterns, compiled."""
+        return Grammar(self.all)
 
     @cached_property
     def _plain(self) -> Peeler:
-        return Peeler(self.all, Dialect())
+        return Peeler(self.grammar, Dialect())
 
     def peeler(self, dialect: Dialect | None = None) -> Peeler:
         """The peeler for files of this dialect."""
-        return Peeler(self.all, dialect) if dialect and dialect.known else self._plain
+        return Peeler(self.grammar, dialect) if dialect and dialect.known else self._plain
 
     def decide(self, lines: Sequence[str]) -> Dialect:
         """Which weak dialects a file speaks, from a sample of its lines; in rounds, as weak ones may nest."""
         dialect = Dialect()
         for _ in range(3):
             peel = self.peeler(dialect).peel
-            texts = [text for line in lines if (text := peel(line).text) and not text.isspace()]
-            heads = [text for text in texts if not _LAUNCHERS_OWN.match(text)]
-            more = self._shown(heads, dialect)
+            peeled = [one for line in lines if (one := peel(line)).text and not one.text.isspace()]
+            more = self._shown([one for one in peeled if not _LAUNCHERS_OWN.match(one.text)], dialect)
             if not more:
                 break
             dialect = replace(dialect, known={**dialect.known, **more})
@@ -63,18 +60,26 @@ class Prefixes:
                 dialect = replace(dialect, label=self._meaning_of_label(dialect, lines))
         return dialect
 
-    def _shown(self, heads: Sequence[str], dialect: Dialect) -> dict[str, Labels | None]:
-        """Weak dialects that the lines show next, with their labels; the one tried first where two claim the same."""
-        first = Counter(text[0] for text in heads)
+    def _shown(self, peeled: Sequence[Peeled], dialect: Dialect) -> dict[str, Labels | None]:
+        """Weak dialects that the lines show next, with their labels."""
+        grammar = self.grammar
         found: dict[str, Labels | None] = {}
-        for prefix, rule, pattern in self.weak:
-            opens = opening.first_characters(prefix.pattern or "")
-            may = len(heads) if opens is opening.ANY else sum(first[character] for character in opens)
-            if prefix.name in dialect.known or not heads or may < min(rule.share, LEAST_SHARE) * len(heads):
+        all_heads = [one.text for one in peeled]
+        first = Counter(head[0] for head in all_heads)
+        for prefix in self.all:
+            rule, opens = prefix.consistent, grammar.first[prefix.name]
+            if rule is None or prefix.name in dialect.known:
                 continue
-            labels = _labels(rule, pattern, heads)
-            if labels:
-                found[prefix.name] = None if rule.numbered else Labels.of(labels)
+            heads = all_heads
+            if prefix.after:
+                heads = [
+                    one.text for one in peeled if grammar.may_follow(prefix, grammar.state(one.layers, one.fields))
+                ]
+            may = len(heads) if opens is opening.ANY else sum(first[character] for character in opens)
+            if heads and may >= min(rule.share, LEAST_SHARE) * len(heads):
+                labels = _labels(rule, grammar.compiled[prefix.name], heads)
+                if labels:
+                    found[prefix.name] = None if rule.numbered else Labels.of(labels)
         return found
 
     def _meaning_of_label(self, dialect: Dialect, lines: Sequence[str]) -> Literal["rank", "local_rank"]:

@@ -142,6 +142,7 @@ class _Teller:
         else:
             self.stories.recovered.extend(spare)
         self._derive()
+        self._derive_loose()
         return self.stories
 
     # ------------------------------------------------------------ events
@@ -387,7 +388,18 @@ class _Teller:
             elif ending.code and not story.peer:
                 story.failed_code = ending
 
-    def _exit_event(self, story: Story, ending: Exit, finding: str) -> Event | None:
+    def _derive_loose(self) -> None:
+        """A fatal signal of a process that nobody names, where no rank failed by itself."""
+        if any(story.own or story.derived or story.failed_code for story in self.stories.ranks.values()) or self.stories.nobody:
+            return
+        for ending in self.stories.failed_exits:
+            if ending.rank is None and ending.signal in FATAL_SIGNALS and ending.signal != 6 and not self._cancelled_before(ending):
+                event = self._exit_event(None, ending, FINDINGS[ending.signal or 0])
+                if event is not None:
+                    self.stories.nobody.append(event)
+                return
+
+    def _exit_event(self, story: Story | None, ending: Exit, finding: str) -> Event | None:
         name = self.signature_of_exit.get(finding)
         if name is None:
             return None
@@ -400,8 +412,8 @@ class _Teller:
             ending.line,
             ending.line.text,
             facts,
-            story.rank,
-            ending.node or story.log.node,
+            story.rank if story else None,
+            ending.node or (story.log.node if story else None),
             self.attempt.number,
             ending.time,
             ending.order,

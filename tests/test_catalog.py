@@ -45,8 +45,15 @@ def told(error: pytest.ExceptionInfo[CatalogError], folder: Path) -> list[str]:
 
 def test_an_entry_carries_all_that_matching_needs(pack: Path) -> None:
     entry = packs.catalog_of(pack).get("cat-on-keyboard")
-    assert entry.match == catalog.Match(literals=("cat on keyboard",), pattern=(r"cat on keyboard: key (?P<key>\w{1,20})",))
-    assert (entry.role, entry.severity, entry.retryable, entry.points_at) == ("initiator", "fatal", "after-fix", "speaker")
+    assert entry.match == catalog.Match(
+        literals=("cat on keyboard",), pattern=(r"cat on keyboard: key (?P<key>\w{1,20})",)
+    )
+    assert (entry.role, entry.severity, entry.retryable, entry.points_at) == (
+        "initiator",
+        "fatal",
+        "after-fix",
+        "speaker",
+    )
     assert entry.captures == {"key": "str"}
     assert entry.path == "host/cat-on-keyboard.yaml"
 
@@ -96,7 +103,10 @@ def test_literals_of_notices_are_not_scanned_for(pack: Path) -> None:
 
 
 def test_a_derived_finding_names_its_signatures(pack: Path) -> None:
-    packs.write(pack, packs.edited(("  literals: ['cat on keyboard']", "  derived: [silent-end]\n  literals: ['cat on keyboard']")))
+    packs.write(
+        pack,
+        packs.edited(("  literals: ['cat on keyboard']", "  derived: [silent-end]\n  literals: ['cat on keyboard']")),
+    )
     assert packs.catalog_of(pack).derived == {"silent-end": ("cat-on-keyboard",)}
 
 
@@ -196,7 +206,13 @@ def test_a_damaged_cache_is_ignored(pack: Path, cache: Path, harm: bytes) -> Non
     expected = packs.catalog_of(pack).signatures
     (file,) = cache.iterdir()
     whole = file.read_bytes()
-    file.write_bytes(whole[: len(whole) // 2] if harm == b"half" else whole.replace(b"A cat", b"A dog") if harm == b"other bytes" else harm)
+    file.write_bytes(
+        whole[: len(whole) // 2]
+        if harm == b"half"
+        else whole.replace(b"A cat", b"A dog")
+        if harm == b"other bytes"
+        else harm
+    )
     assert packs.catalog_of(pack).signatures == expected
 
 
@@ -234,7 +250,9 @@ def test_the_wheels_file_gives_the_same_records(pack: Path, tmp_path: Path, monk
     assert load_catalog().digest == packs.catalog_of(pack).digest
 
 
-@pytest.mark.parametrize("data", [b"", b"{}\n", b'{"format":0,"digest":"","count":0}\n[]\n', b'{"format":1,"digest":"","count":3}\n[]\n'])
+@pytest.mark.parametrize(
+    "data", [b"", b"{}\n", b'{"format":0,"digest":"","count":0}\n[]\n', b'{"format":1,"digest":"","count":3}\n[]\n']
+)
 def test_another_file_is_not_taken_for_a_library(data: bytes) -> None:
     with pytest.raises((ValueError, KeyError)):
         catalog.parse_pack(data, "x")

@@ -240,12 +240,16 @@ def test_a_pattern_that_backtracks_is_refused(pattern: str) -> None:
 
 
 def test_a_backtracking_pattern_is_told_with_its_place(tmp_path: Path) -> None:
-    (fault,) = told(packs.write(tmp_path / "pack", packs.edited(("'cat on keyboard: key", "'(?:\\w+\\s*){1,30}keyboard: key"))))
+    (fault,) = told(
+        packs.write(tmp_path / "pack", packs.edited(("'cat on keyboard: key", "'(?:\\w+\\s*){1,30}keyboard: key")))
+    )
     assert fault.startswith("cat:15: match.pattern: found a pattern that needs more than 0.1 s on ")
     assert fault.endswith("begin with a word)")
 
 
-@pytest.mark.parametrize("pattern", [r"cat on keyboard: key (?P<key>\w{1,20})", r"cat\s+on\s+keyboard:[^\n]{0,300}?key", r"\bcat\b"])
+@pytest.mark.parametrize(
+    "pattern", [r"cat on keyboard: key (?P<key>\w{1,20})", r"cat\s+on\s+keyboard:[^\n]{0,300}?key", r"\bcat\b"]
+)
 def test_a_linear_pattern_passes(pattern: str) -> None:
     assert slow_text(regex.compile(pattern), ["RuntimeError: cat on keyboard: key aaa"], SECONDS) is None
 
@@ -299,8 +303,14 @@ def other(*changes: tuple[str, str]) -> str:
 
 def test_two_that_claim_one_example_are_told(tmp_path: Path) -> None:
     folder = packs.write(tmp_path / "pack")
-    packs.write(folder, other(("key (?P<key>\\w{1,20})'", "key (?P<key>\\w{1,20})'\n  over: [cat-on-keyboard]")), "host/key-pressed.yaml")
-    assert told(folder, LINE) == ["cat:30: examples[0].log: found one-cat: key-pressed, expected an event of cat-on-keyboard"]
+    packs.write(
+        folder,
+        other(("key (?P<key>\\w{1,20})'", "key (?P<key>\\w{1,20})'\n  over: [cat-on-keyboard]")),
+        "host/key-pressed.yaml",
+    )
+    assert told(folder, LINE) == [
+        "cat:30: examples[0].log: found one-cat: key-pressed, expected an event of cat-on-keyboard"
+    ]
 
 
 def test_over_settles_who_claims_an_example(tmp_path: Path) -> None:
@@ -310,7 +320,9 @@ def test_over_settles_who_claims_an_example(tmp_path: Path) -> None:
 
 
 def test_an_unrelated_initiator_in_an_example_is_told(tmp_path: Path) -> None:
-    folder = packs.write(tmp_path / "pack", packs.edited(("key Q\n", "key Q\n      [rank2]: RuntimeError: dog barks\n")))
+    folder = packs.write(
+        tmp_path / "pack", packs.edited(("key Q\n", "key Q\n      [rank2]: RuntimeError: dog barks\n"))
+    )
     dog = packs.edited(
         ("id: cat-on-keyboard", "id: dog-barks"),
         ("cat on keyboard: key Q", "dog barks"),

@@ -25,7 +25,25 @@ def test_every_value_knows_its_line() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["yes", "No", "ON", "off", "y", "N", "True", "FALSE", "Null", "010", "0x1F", "1_000", "1:30", "2024-01-01", "1e3", ".inf"]
+    "word",
+    [
+        "yes",
+        "No",
+        "ON",
+        "off",
+        "y",
+        "N",
+        "True",
+        "FALSE",
+        "Null",
+        "010",
+        "0x1F",
+        "1_000",
+        "1:30",
+        "2024-01-01",
+        "1e3",
+        ".inf",
+    ],
 )
 def test_a_word_that_readers_take_differently_is_refused(word: str) -> None:
     assert told(f"a: {word}\n") == [
@@ -55,7 +73,9 @@ def test_a_bomb_is_refused_without_unfolding_it() -> None:
 
 
 def test_deep_nesting_is_refused() -> None:
-    assert told("[" * 500 + "]" * 500) == ["x.yaml:1: " + "[0]" * 20 + ": found more than 20 levels, expected flat data"]
+    assert told("[" * 500 + "]" * 500) == [
+        "x.yaml:1: " + "[0]" * 20 + ": found more than 20 levels, expected flat data"
+    ]
 
 
 def test_a_tag_is_refused() -> None:
@@ -66,7 +86,9 @@ def test_a_tag_is_refused() -> None:
 
 
 def test_a_merge_key_is_refused() -> None:
-    assert told("a:\n  <<: {b: 1}\n") == ["x.yaml:2: a: found the merge key <<, expected no merge keys (hint: write the values out)"]
+    assert told("a:\n  <<: {b: 1}\n") == [
+        "x.yaml:2: a: found the merge key <<, expected no merge keys (hint: write the values out)"
+    ]
 
 
 def test_a_key_that_is_no_word_is_refused() -> None:
