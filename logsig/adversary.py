@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -205,7 +205,7 @@ def _member(parts: Sequence[Any]) -> str:
     return next((character for character in _CANDIDATES if _is_in(character, parts) != negated), "a")
 
 
-_CATEGORIES = {
+_CATEGORIES: dict[str, Callable[[str], bool]] = {
     "DIGIT": str.isdigit,
     "SPACE": str.isspace,
     "WORD": lambda character: character.isalnum() or character == "_",

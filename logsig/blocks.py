@@ -9,12 +9,15 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Protocol
 
 from logsig.inputs import DamagedError, Stream
 
 BLOCK = 1 << 21
 NEWLINE = ord("\n")
+BUFFERS = 3
+"""One is looked at, one is ready, one is being filled."""
 
 
 class Source(Protocol):
@@ -51,7 +54,7 @@ class StreamSource:
         return done
 
     def _into(self, view: memoryview) -> int:
-        if isinstance(self._stream, io.FileIO):
+        if isinstance(self._stream, io.RawIOBase):
             return self._stream.readinto(view) or 0
         piece = self._stream.read(len(view)) or b""
         view[: len(piece)] = piece
@@ -69,6 +72,7 @@ class Block:
     """Where ``start`` lies in the input."""
     is_clean: bool
     """Begins at a line's start."""
+    newlines: int
 
     def text(self) -> bytes:
         """Copies the lines."""
@@ -76,11 +80,11 @@ class Block:
 
 
 def cut(source: Source, reach: int) -> Iterator[Block]:
-    """Gives all blocks from the start on; each is valid until the next is asked for.
+    """Gives all blocks from the start on; each is valid until ``BUFFERS - 1`` more were asked for.
 
     ``reach`` bytes of what came before stay in front of each block, for literals that a cut line breaks.
     """
-    return _cut(source, _Buffer(reach), 0, is_part=False)
+    return _cut(source, reach, (b"", 0), 0, is_part=False)
 
 
 def cut_from(source: Source, reach: int, position: int, before: bytes, *, is_part: bool) -> Iterator[Block]:
@@ -91,42 +95,32 @@ def cut_from(source: Source, reach: int, position: int, before: bytes, *, is_par
     """
     newline = before.rfind(b"\n", max(0, len(before) - BLOCK))
     rest = len(before) - newline - 1 if newline >= 0 else _left_of_cut(before[-BLOCK:])
-    return _cut(source, _Buffer(reach, before, rest), position - rest, is_part=is_part)
+    return _cut(source, reach, (before, rest), position - rest, is_part=is_part)
 
 
-class _Buffer:
-    """Room for ``reach`` bytes that came before, the rest of the block before, and a block."""
+def _cut(source: Source, reach: int, before: tuple[bytes, int], offset: int, *, is_part: bool) -> Iterator[Block]:
+    """``before``: bytes that precede what the source gives, and how many of them belong to the first block.
 
-    def __init__(self, reach: int, before: bytes = b"", rest: int = 0) -> None:
-        self.data = bytearray(reach + 2 * BLOCK)
-        self.view = memoryview(self.data)
-        self.reach = reach
-        self.filled = reach + rest
-        kept = before[max(0, len(before) - rest - reach) :]
-        self.data[self.filled - len(kept) : self.filled] = kept
-
-    def drop(self, stop: int, end: int) -> None:
-        """Moves what stands from ``stop`` to ``end``, and what comes before it, to the front."""
-        rest = self.reach + end - stop
-        self.view[:rest] = bytes(self.view[stop - self.reach : end])
-        self.filled = rest
-
-
-def _cut(source: Source, buffer: _Buffer, offset: int, *, is_part: bool) -> Iterator[Block]:
-    start = buffer.reach
-    is_clean = offset == 0 or buffer.data[start - 1] == NEWLINE
+    A buffer holds ``reach`` bytes that came before, what the block before left over, and a block.
+    """
+    buffers = cycle([bytearray(reach + 2 * BLOCK) for _ in range(BUFFERS)])
+    kept, rest = before
     while True:
-        filled = buffer.filled
-        end = filled + source.fill(buffer.view[filled : filled + BLOCK])
+        buffer = next(buffers)
+        filled = reach + rest
+        kept = kept[-filled:]
+        buffer[filled - len(kept) : filled] = kept
+        end = filled + source.fill(memoryview(buffer)[filled : filled + BLOCK])
         is_last = end < filled + BLOCK
-        stop = end if is_last else _stop(buffer.data, filled, end)
-        if stop > start and not (is_part and end == filled):
-            yield Block(buffer.data, start, stop, offset, is_clean)
+        stop = end if is_last else _stop(buffer, filled, end)
+        if stop > reach and not (is_part and end == filled):
+            is_clean = offset == 0 or buffer[reach - 1] == NEWLINE
+            yield Block(buffer, reach, stop, offset, is_clean, buffer.count(b"\n", reach, stop))
         if is_last:
             return
-        offset += stop - start
-        is_clean = buffer.data[stop - 1] == NEWLINE
-        buffer.drop(stop, end)
+        offset += stop - reach
+        rest = end - stop
+        kept = bytes(memoryview(buffer)[stop - reach : end])
 
 
 def _stop(buffer: bytearray, start: int, end: int) -> int:

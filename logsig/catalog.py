@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -169,7 +169,9 @@ def parse_pack(data: bytes, root: str) -> Pack:
 
 
 def _entry(raw: dict[str, Any]) -> Entry:
-    match = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.pop("match").items()}
+    match: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in raw.pop("match").items()
+    }
     explains = tuple((signature, reach) for signature, reach in raw.pop("explains"))
     return Entry(match=Match(**match), explains=explains, **raw)
 
@@ -177,7 +179,7 @@ def _entry(raw: dict[str, Any]) -> Entry:
 def _page(data: bytes) -> Page:
     raw = json.loads(data)
     remedies = tuple(RemedyText(**{**remedy, "steps": tuple(remedy["steps"])}) for remedy in raw.pop("remedies"))
-    lists = {key: tuple(raw.pop(key)) for key in ("tags", "confirm", "references")}
+    lists: dict[str, Any] = {key: tuple(raw.pop(key)) for key in ("tags", "confirm", "references")}
     return Page(remedies=remedies, **lists, **raw)
 
 
@@ -249,9 +251,9 @@ class Catalog:
         return os.path.join(pack.root, self.signatures[signature].path)
 
 
-@lru_cache(maxsize=None)
+@cache
 def compiled(pattern: str) -> regex.Pattern[str]:
-    """Compile with ``regex``, once; a bad pattern raises ``regex.error`` (the checker reports it with file and line)."""
+    """Compile with ``regex``, once; a bad pattern raises ``regex.error``, which the checker reports with its place."""
     import regex
 
     return regex.compile(pattern, cache_pattern=False)

@@ -1,4 +1,4 @@
-"""Proves signatures: does every one do what it claims, and cost what it may?
+"""Proves that every signature does what it claims, and costs what it may.
 
 Takes a folder of signature files and the whole line (text in, events and diagnosis out), gives every fault of every
 file. What a single file can be judged by without running it is ``library``'s; here are the references between files,
@@ -17,8 +17,8 @@ import jinja2
 import jinja2.meta
 from jinja2 import nodes
 
-from logsig import catalog as catalogs
 from logsig import adversary, library, yamlfile
+from logsig import catalog as catalogs
 from logsig.catalog import Catalog, Entry, Sample
 from logsig.draft import FILL
 from logsig.errors import CatalogError, Fault
@@ -335,6 +335,19 @@ def example_differences(
     differences = _event_differences(example, own)
     if "scope" in example.expect and diagnosis.scope != example.expect["scope"]:
         differences.append((f"scope {diagnosis.scope}", f"scope {example.expect['scope']}"))
+    return differences + _answer_differences(entry, diagnosis)
+
+
+def _answer_differences(entry: Entry, diagnosis: Diagnosis) -> list[Difference]:
+    """Say what the answer lacks where this signature is the cause: a sentence, something to do."""
+    cause = diagnosis.root_cause
+    if cause is None or cause.signature != entry.id or entry.role not in ("initiator", "either"):
+        return []
+    differences: list[Difference] = []
+    if cause.summary == entry.title:
+        differences.append(("a summary that speaks of a fact unknown here", "{% if fact %}…{% endif %} around it"))
+    if not diagnosis.remedies and entry.severity != "notice":
+        differences.append(("no remedy whose condition holds", "at least one that fits this log"))
     return differences
 
 

@@ -220,7 +220,8 @@ def _faults(path: str, text: str) -> Iterator[Fault]:
     data: Mapping[str, Any] = document.value
 
     def fault(place: str, found: object, expected: str, hint: str = "") -> Fault:
-        return Fault(path, document.line(tuple(place.split("."))), place, repr(found), expected, hint)
+        steps = tuple(int(step) if step.isdigit() else step for step in place.split("."))
+        return Fault(path, document.line(steps), place, repr(found), expected, hint)
 
     yield from (fault(*found) for found in _wrong_keys(data))
     name = os.path.basename(path).removesuffix(".yaml")

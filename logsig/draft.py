@@ -275,7 +275,6 @@ def write(identity: str, family: str, proposal: Proposal, example: Sequence[str]
     families = ", ".join(Family)
     literal = proposal.literals[0] if proposal.literals else "a literal"
     return (
-        f"# yaml-language-server: $schema=../../docs/signature.schema.json\n"
         f"# A draft: replace every FILL, then run: logsig signatures check DIR\n"
         f"schema: 1\n"
         f"id: {identity}  # the file's name without .yaml\n"

@@ -20,6 +20,8 @@ class Engine(Protocol):
 
     name: str
     literals: tuple[str, ...]
+    is_native: bool
+    """Lets other threads run while it searches."""
     longest: int
     """Length in bytes of the longest spelling: how far a literal can reach over a cut."""
 

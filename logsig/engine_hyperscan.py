@@ -21,6 +21,7 @@ class HyperscanEngine:
     """Finds literals at several gigabytes a second; each hit costs one call back into Python."""
 
     name = "hyperscan"
+    is_native = True
 
     def __init__(self, literals: Sequence[str]) -> None:
         self.literals = tuple(literals)

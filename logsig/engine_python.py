@@ -37,6 +37,7 @@ class PythonEngine:
     """Finds literals at some hundred megabytes a second in ordinary logs, some tens in the worst."""
 
     name = "python"
+    is_native = False
 
     def __init__(self, literals: Sequence[str]) -> None:
         self.literals = tuple(literals)

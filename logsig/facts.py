@@ -40,9 +40,15 @@ _VERSIONS = (
     (
         "torch",
         "torch",
-        re.compile(r"\b(?:PyTorch|torch)(?:[ _]version)?\s*[:= ]\s*v?(\d+\.\d+(?:\.\d+)?(?:[ab]\d+)?(?:\+\w+)?)", re.IGNORECASE),
+        re.compile(
+            r"\b(?:PyTorch|torch)(?:[ _]version)?\s*[:= ]\s*v?(\d+\.\d+(?:\.\d+)?(?:[ab]\d+)?(?:\+\w+)?)", re.IGNORECASE
+        ),
     ),
-    ("torch", "pytorch", re.compile(r"\bpytorch(?:[ _]version)?\s*[:= ]\s*v?(\d+\.\d+(?:\.\d+)?(?:\+\w+)?)", re.IGNORECASE)),
+    (
+        "torch",
+        "pytorch",
+        re.compile(r"\bpytorch(?:[ _]version)?\s*[:= ]\s*v?(\d+\.\d+(?:\.\d+)?(?:\+\w+)?)", re.IGNORECASE),
+    ),
     ("nccl", "NCCL version", re.compile(r"NCCL version:? (\d+\.\d+(?:\.\d+)?)")),
     ("cuda", "+cuda", re.compile(r"NCCL version [\d.]+\+cuda(\d+\.\d+)")),
     ("cuda", "CUDA", re.compile(r"\bCUDA(?: version| runtime)?\s*[:=]?\s+(\d{1,2}\.\d+)\b", re.IGNORECASE)),
@@ -77,41 +83,58 @@ _FLAGS = (
 )
 _HEARSAY = re.compile(r"keyword argument|you can|Try|could|please|if you|set\s+`|warn\(", re.IGNORECASE)
 _FRAMEWORKS = (
-    ("mmengine", re.compile(r"/(?:mmengine|mmcv)/")),
+    ("mmengine", ("/mmengine/", "/mmcv/")),
     (
         "lightning",
-        re.compile(
-            r"/(?:lightning|pytorch_lightning|lightning_fabric)/|PyTorch Lightning|Initializing distributed: GLOBAL_RANK"
+        (
+            "/lightning/",
+            "/pytorch_lightning/",
+            "/lightning_fabric/",
+            "PyTorch Lightning",
+            "Initializing distributed: GLOBAL_RANK",
         ),
     ),
-    ("megatron", re.compile(r"/megatron/|megatron-lm", re.IGNORECASE)),
-    ("nemo", re.compile(r"\[NeMo [IWE] ")),
-    ("transformers", re.compile(r"/transformers/trainer|\{'train_runtime'|/trl/trainer")),
-    ("deepspeed", re.compile(r"/deepspeed/|\[deepspeed\]|DeepSpeed info")),
-    ("torchtitan", re.compile(r"\[titan\]|/torchtitan/")),
-    ("ray", re.compile(r"\(RayTrainWorker|/ray/train/")),
-    ("accelerate", re.compile(r"/accelerate/")),
-    ("fsdp", re.compile(r"/torch/distributed/fsdp/")),
+    ("megatron", ("/megatron/", "/Megatron", "megatron-lm", "Megatron-LM")),
+    ("nemo", ("[NeMo ",)),
+    ("transformers", ("/transformers/trainer", "{'train_runtime'", "/trl/trainer")),
+    ("deepspeed", ("/deepspeed/", "[deepspeed]", "DeepSpeed info")),
+    ("torchtitan", ("[titan]", "/torchtitan/")),
+    ("ray", ("(RayTrainWorker", "/ray/train/")),
+    ("accelerate", ("/accelerate/",)),
+    ("fsdp", ("/torch/distributed/fsdp/",)),
 )
+"""Outer frameworks before what they are built on: the first that was seen counts."""
 _LAUNCHERS = (
     (
         "torchrun",
-        re.compile(
-            r"torch/distributed/(?:run|elastic)|torch\.distributed\.elastic|bin/torchrun|torch\.distributed\.run|/(?:distributed/)?launcher/api\.py"
+        (
+            "torch/distributed/run",
+            "torch/distributed/elastic",
+            "torch.distributed.elastic",
+            "bin/torchrun",
+            "torch.distributed.run",
+            "/distributed/launcher/api.py",
         ),
     ),
-    ("deepspeed", re.compile(r"\[launch\.py:\d+:|\[runner\.py:\d+:")),
-    ("srun", re.compile(r"^(?:\d+: )?(?:srun|slurmstepd)[\w.-]*: ")),
+    ("deepspeed", ("[launch.py:", "[runner.py:")),
+    ("srun", ("srun: ", "slurmstepd")),
     (
         "mpirun",
-        re.compile(
-            r"\bmpirun (?:noticed|detected|has exited)|prterun (?:noticed|detected)|BAD TERMINATION OF ONE OF YOUR"
-        ),
+        ("mpirun noticed", "mpirun detected", "mpirun has exited", "prterun ", "BAD TERMINATION OF ONE OF YOUR"),
     ),
-    ("ray", re.compile(r"\(RayTrainWorker|\(raylet|ray\.train\.|ray\.exceptions\.")),
-    ("spawn", re.compile(r"torch\.multiprocessing\.spawn|torch/multiprocessing/spawn\.py")),
-    ("accelerate", re.compile(r"accelerate/commands/launch\.py|accelerate launch")),
+    ("ray", ("(RayTrainWorker", "(raylet", "ray.train.", "ray.exceptions.")),
+    ("spawn", ("torch.multiprocessing.spawn", "torch/multiprocessing/spawn.py")),
+    ("accelerate", ("accelerate/commands/launch.py", "accelerate launch")),
 )
+_LAYER_LAUNCHER = {
+    "ray": "ray",
+    "ray-repeated": "ray",
+    "openmpi": "mpirun",
+    "openmpi-xml": "mpirun",
+    "srun": "srun",
+    "tee": "torchrun",
+}
+"""Prefix -> the launcher that writes it."""
 
 _NCCL_INIT = re.compile(
     r"\bcomm 0x\w+ rank (?P<rank>\d+) nranks (?P<n>\d+) cudaDev (?P<dev>\d+)(?: nvmlDev (?P<nvml>\d+))? busId (?P<bus>\w+)(?: commId (?P<comm>\w+))? - Init (?:START|COMPLETE)"
@@ -141,6 +164,11 @@ _PROGRESS_NEEDLES = ("step", "Step", "iter", "Iter", "it ", "poch", "batch", "| 
 _NOT_PROGRESS = re.compile(
     r"\b(?:at|in|from|after|before|until|since|every|resum\w+|load\w+|sav\w+|checkpoint\w*|max|num|total|warmup|log\w*|eval|save)[_ ](?:\w+ )?(?:global )?(?:step|iter|epoch|batch)",
     re.IGNORECASE,
+)
+MAX_SAYING = 300
+"""Characters of a line that announces an end; longer ones talk of something else."""
+_SAYS_END = re.compile(
+    r"finish|complete|done|exhaust|ran out|no more|end of|early|ended|_runtime|reached|success|took", re.I
 )
 FINISHED = re.compile(
     r"\b(?:training (?:is )?(?:finished|complete[d]?|done|successful\w*)|finished training|done training|train(?:ing)? (?:run )?complete|all (?:epochs|steps) (?:done|complete\w*)|"
@@ -297,31 +325,23 @@ class _Reader:
             step = read_step(text)
             if step is not None:
                 self.notes.progress.append(Progress(order, line, step))
+        if len(text) > MAX_SAYING or not _SAYS_END.search(text):
+            return
         if FINISHED.search(text):
             self.notes.finished.append((order, line))
-        elif EXHAUSTED.search(text) and len(text) < 300:
+        elif EXHAUSTED.search(text):
             self.notes.exhausted.append((order, line))
 
     def _signs(self, line: LogLine, text: str) -> None:
-        if "/" in text or "[" in text or "Lightning" in text or "{'" in text or ":" in text:
-            for name, pattern in _FRAMEWORKS:
-                if pattern.search(text):
-                    self.frameworks[name] += 1
+        for table, counts in ((_FRAMEWORKS, self.frameworks), (_LAUNCHERS, self.launchers)):
+            for name, needles in table:
+                if any(needle in text for needle in needles):
+                    counts[name] += 1
                     break
-            for name, pattern in _LAUNCHERS:
-                if pattern.search(text):
-                    self.launchers[name] += 1
-                    break
-        if line.layers:
-            for layer in line.layers:
-                if layer.startswith("ray"):
-                    self.launchers["ray"] += 1
-                elif layer.startswith("mpi"):
-                    self.launchers["mpirun"] += 1
-                elif layer.startswith("srun"):
-                    self.launchers["srun"] += 1
-                elif layer in ("tee", "torchelastic", "role"):
-                    self.launchers["torchrun"] += 1
+        for layer in line.layers:
+            name = _LAYER_LAUNCHER.get(layer)
+            if name:
+                self.launchers[name] += 1
 
     def finish(self) -> JobNotes:
         notes = self.notes

@@ -18,20 +18,19 @@ LINE = 8 << 10
 
 
 def look(block: Block, engine: Engine) -> Findings:
-    """Finds the literals of one block and counts its newlines."""
+    """Finds the literals of one block."""
     data, start, stop = block.data, block.start, block.stop
     begin = start if block.is_clean else max(0, start - engine.longest)
     found = engine.find(memoryview(data)[begin:stop])
-    newlines = data.count(b"\n", start, stop)
     signs_seen = signs(data, start, stop)
     if not found and not signs_seen:
-        return Findings(block.offset, stop - start, newlines)
+        return Findings(block.offset, stop - start, block.newlines)
     placed = [(literal, begin + end) for literal, end in found if begin + end > start]  # the rest: the block before
     thinned = _Thinned(data)
     thinned.take(placed)
     if signs_seen:
         thinned.take_hidden(_hidden(block, signs_seen, engine, placed))
-    return Findings(block.offset, stop - start, newlines, thinned.counts, thinned.hits(block.offset - start))
+    return Findings(block.offset, stop - start, block.newlines, thinned.counts, thinned.hits(block.offset - start))
 
 
 class _Thinned:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import jinja2
 
@@ -68,6 +68,7 @@ class Placeholder(jinja2.Undefined):
         return self
 
     def __call__(self, *_arguments: Any, **_named: Any) -> Any:
+        """Answer a function of the analysis or a method of a fact."""
         return self
 
     def _same(self, *_others: Any) -> Placeholder:
@@ -76,10 +77,10 @@ class Placeholder(jinja2.Undefined):
     def _never(self, _other: Any) -> bool:
         return False
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _same
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _same
-    __neg__ = __pos__ = _same
-    __lt__ = __le__ = __gt__ = __ge__ = __contains__ = _never
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _same  # type: ignore[assignment]
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _same  # type: ignore[assignment]
+    __neg__ = __pos__ = _same  # type: ignore[assignment]
+    __lt__ = __le__ = __gt__ = __ge__ = __contains__ = _never  # type: ignore[assignment]
 
 
 def _tolerant(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,7 +94,7 @@ def _tolerant(function: Callable[..., Any]) -> Callable[..., Any]:
 def _environment() -> jinja2.Environment:
     from logsig.remedy import environment
 
-    env = environment().overlay(undefined=Placeholder)
+    env = cast("jinja2.Environment", environment()).overlay(undefined=Placeholder)
     env.filters = {name: _tolerant(function) for name, function in env.filters.items()}
     env.filters["join"] = lambda value, sign="", *_: (
         value if isinstance(value, Placeholder) else sign.join(map(str, value))

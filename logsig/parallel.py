@@ -15,7 +15,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from logsig.blocks import BLOCK, StreamSource, cut_from
@@ -39,6 +39,7 @@ def skim_all(places: list[Place], search: Search, jobs: int | None) -> Iterator[
     sizes = [size_of(place.disk) if place.disk else 0 for place in places]
     workers = jobs or _cores()
     if workers < 2 or search.max_bytes is not None or sum(sizes) < WORTH or not _may_fork():
+        search = replace(search, threads=_cores() > 1)
         for place in places:
             yield _read(place, search)
         return

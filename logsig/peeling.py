@@ -213,7 +213,7 @@ class Peeler:
             if alternatives is None or match is None:
                 break
             prefix, layer, groups, bits = alternatives.by_index[match.lastindex or 0]
-            if known and not _admits(known.get(prefix.name), match, groups):
+            if known and prefix.name in known and not _admits(known[prefix.name], match, groups):
                 break
             layers += layer
             state |= bits

@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from logsig.ahead import Ahead
-from logsig.blocks import StreamSource, cut
+from logsig.ahead import ahead
+from logsig.blocks import Block, StreamSource, cut
 from logsig.engine import Engine
 from logsig.inputs import Leaf, Skipped, Stream, fault
 from logsig.labels import labels_in
@@ -44,6 +44,13 @@ class Search:
     engine: Engine
     limits: Limits
     max_bytes: int | None = None
+    threads: bool = False
+    """Blocks are made ahead in a thread."""
+
+    def blocks(self, source: StreamSource) -> Iterator[Block]:
+        """Gives the blocks of a source."""
+        made = cut(source, self.engine.longest)
+        return ahead(made) if self.threads and self.engine.is_native else made
 
 
 def skim(leaf: Leaf, search: Search) -> Skimmed | Skipped:
@@ -56,7 +63,7 @@ def skim(leaf: Leaf, search: Search) -> Skimmed | Skipped:
         return Skipped(leaf.origin.path, fault(error))
     with file:
         source = StreamSource(file, search.max_bytes)
-        found = (look(block, search.engine) for block in cut(source, search.engine.longest))
+        found = (look(block, search.engine) for block in search.blocks(source))
         return gather(leaf, file, found, search, source)
 
 
@@ -76,40 +83,36 @@ def gather(leaf: Leaf, file: io.FileIO, findings: Iterator[Findings], search: Se
 
 def _skim_stream(leaf: Leaf, stream: Stream, search: Search) -> Skimmed:
     """Keeps windows as the bytes go by."""
-    with Ahead(stream) as ahead:
-        source = StreamSource(ahead, search.max_bytes)
-        keeper, ring = Keeper(search.limits), Ring(max(RING, search.limits.whole))
-        for block in cut(source, search.engine.longest):
-            found = look(block, search.engine)
-            ring.add(found, block.text())
-            keeper.choose(found)
-            keeper.collect(ring, ring.end)
-        return _finish(leaf.origin, keeper, ring, search, source)
+    source = StreamSource(stream, search.max_bytes)
+    keeper, ring = Keeper(search.limits), Ring(max(RING, search.limits.whole))
+    for block in search.blocks(source):
+        found = look(block, search.engine)
+        ring.add(found, block.text())
+        keeper.choose(found)
+        keeper.collect(ring, ring.end)
+    return _finish(leaf.origin, keeper, ring, search, source)
 
 
 def _finish(origin: Origin, keeper: Keeper, kept: Ring | Disk, search: Search, source: StreamSource) -> Skimmed:
     """Collects the windows that are still open, the tail, the last words of all writers, and what is to be said."""
-    end = kept.end
-    doubts = list(_faults(origin.path, source, end))
-    is_whole = end <= search.limits.whole
-    windows = (
-        [Window(0, end, "head")]
-        if is_whole
-        else [*keeper.windows(), Window(max(0, end - search.limits.tail), end, "tail")]
-    )
-    _collect(windows, kept)
-    if not is_whole:
-        words, unheard = _last_words(windows, keeper, kept)
-        _collect(words, kept)
-        windows += words
+    doubts = list(_faults(origin.path, source, kept.end))
+    if kept.end <= search.limits.whole:
+        windows = [Window(0, kept.end, "head")]
+        _collect(windows, kept)
+    else:
+        windows = list(keeper.windows())
+        _collect(windows, kept)
+        unheard = _add_last_words(windows, keeper, kept, search.limits)
         if unheard:
             doubts.append(f"{origin.path}: {unheard} writers of the start or of errors were not heard near the end")
     is_short = isinstance(kept, Disk) and kept.is_short
     if is_short:
         doubts.append(f"{origin.path}: the file changed while it was read; parts of it were lost")
     excerpts = _excerpts(origin, windows)
-    left_out = {} if is_whole else _left_out(keeper.counts, excerpts, search.engine)
-    return Skimmed(origin, excerpts, end, keeper.counts, left_out, tuple(doubts), source.fault is not None or is_short)
+    left_out = {} if kept.end <= search.limits.whole else _left_out(keeper.counts, excerpts, search.engine)
+    return Skimmed(
+        origin, excerpts, kept.end, keeper.counts, left_out, tuple(doubts), source.fault is not None or is_short
+    )
 
 
 def _collect(windows: list[Window], kept: Ring | Disk) -> None:
@@ -119,12 +122,16 @@ def _collect(windows: list[Window], kept: Ring | Disk) -> None:
             window.collect(kept, kept.end, is_all=True)
 
 
-def _last_words(windows: list[Window], keeper: Keeper, kept: Ring | Disk) -> tuple[list[Window], int]:
-    head, tail = windows[0], windows[-1]
-    known = {**dict.fromkeys(labels_in(b"".join(head.parts))), **keeper.labels}
-    if not known:
-        return [], 0
-    return last_words(kept, known, tail.start, set(labels_in(b"".join(tail.parts))))
+def _add_last_words(windows: list[Window], keeper: Keeper, kept: Ring | Disk, limits: Limits) -> int:
+    """Adds the tail, longer for many writers, and the last line of each not heard in it; counts those not found."""
+    known = {**dict.fromkeys(labels_in(b"".join(windows[0].parts))), **keeper.labels}
+    size = min(max(limits.tail, len(known) * limits.tail_each), limits.tail_most)
+    tail = Window(max(0, kept.end - size), kept.end, "tail")
+    _collect([tail], kept)
+    words, unheard = last_words(kept, known, tail.start, set(labels_in(b"".join(tail.parts)))) if known else ([], 0)
+    _collect(words, kept)
+    windows += [tail, *words]
+    return unheard
 
 
 def _excerpts(origin: Origin, windows: list[Window]) -> tuple[Excerpt, ...]:

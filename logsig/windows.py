@@ -25,13 +25,16 @@ Sighting = tuple[int, int, bytes | None]
 class Limits:
     """How much of one input is kept, in bytes."""
 
-    whole: int = 4 << 20
+    whole: int = 512 << 10
     """An input that small is kept as it is."""
-    head: int = 256 << 10
-    tail: int = 512 << 10
+    head: int = 64 << 10
+    tail: int = 96 << 10
+    tail_each: int = 1 << 10
+    """Bytes of the tail for each writer known."""
+    tail_most: int = 512 << 10
     widths: tuple[tuple[int, int, int], ...] = (
-        (8, 32 << 10, 64 << 10),
-        (64, 8 << 10, 16 << 10),
+        (4, 24 << 10, 48 << 10),
+        (32, 8 << 10, 16 << 10),
         (1 << 62, 2 << 10, 6 << 10),
     )
     """(windows of a literal up to which it holds, bytes before its hit, bytes after)"""
@@ -54,9 +57,10 @@ class Limits:
         if inputs <= 1:
             return one
         return Limits(
-            whole=max(one.whole // inputs, 16 << 10),
-            head=min(one.head, max(8 * one.head // inputs, 2 << 10)),
+            whole=max(8 * one.whole // inputs, 16 << 10),
+            head=min(one.head, max(16 * one.head // inputs, 2 << 10)),
             tail=min(one.tail, max(16 * one.tail // inputs, 4 << 10)),
+            tail_most=min(one.tail_most, max(8 * one.tail_most // inputs, 4 << 10)),
             widths=one.widths if inputs <= 64 else one.widths[1:] if inputs <= 1024 else one.widths[2:],
             again=max(4 * one.again // inputs, 16 << 10),
             again_in_all=max(4 * one.again_in_all // inputs, 64 << 10),

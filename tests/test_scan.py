@@ -35,6 +35,8 @@ def small(monkeypatch):
         whole=4 << 10,
         head=2 << 10,
         tail=4 << 10,
+        tail_each=16,
+        tail_most=8 << 10,
         widths=((8, 1 << 10, 2 << 10), (1 << 62, 256, 512)),
         unnamed=16,
         apart=2 << 10,
@@ -190,7 +192,7 @@ def jobs_and_pipe(path, data):
     yield scan.scan(["-"], LITERALS, stdin=Trickle(data))
 
 
-class Trickle(io.RawIOBase):
+class Trickle:
     """A pipe that gives a few bytes at a time."""
 
     def __init__(self, data, size=1777):
@@ -310,7 +312,7 @@ def test_a_file_cut_between_the_two_looks_is_said(tmp_path, monkeypatch):
     assert kept(found) == b"".join(quiet(4000))[:1000]
 
 
-class Failing(io.RawIOBase):
+class Failing:
     """A disk that fails in mid-read."""
 
     def __init__(self, data):

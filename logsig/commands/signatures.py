@@ -162,11 +162,20 @@ def _write_new(output: Path, text: str) -> None:
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         with output.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+            file.write(_editor_line(output) + text)
     except FileExistsError as error:
         raise OutputError(f"{output}: exists already, expected a new file") from error
     except OSError as error:
         raise OutputError(f"{output}: {error.strerror}") from error
+
+
+def _editor_line(output: Path) -> str:
+    """Give the line that makes editors complete and check, where the schema is at hand: beside the library's files."""
+    from logsig.catalog import library_folder
+
+    if output.resolve().parent.parent != library_folder().resolve():
+        return ""
+    return "# yaml-language-server: $schema=../../docs/signature.schema.json\n"
 
 
 def _load(extra: tuple[Path, ...]) -> Catalog:

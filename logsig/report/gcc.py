@@ -41,7 +41,8 @@ def _place(cause: Cause, root: str) -> str:
 
 def _at(evidence: Evidence) -> str:
     column = evidence.match[0] + 1 if evidence.match else 1
-    return f"{inert.line(evidence.source.path)}:{evidence.source.line}:{column}"
+    path = inert.line(evidence.source.path).strip() or "-"
+    return f"{path}:{evidence.source.line}:{column}"
 
 
 def _line(place: str, level: str, message: str, signature: str) -> str:

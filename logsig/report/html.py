@@ -32,7 +32,7 @@ def render(diagnosis: Diagnosis, options: Options = DEFAULT) -> str:
     del options  # the browser decides what it can show
     shown = page(diagnosis)
     style, script = templates.source("report.css"), templates.source("report.js")
-    return templates.fill(
+    text = templates.fill(
         "report.html.j2",
         page=shown,
         drawing=drawing.draw(shown.picture) if shown.picture else None,
@@ -49,6 +49,7 @@ def render(diagnosis: Diagnosis, options: Options = DEFAULT) -> str:
         data=document(inert.clean(diagnosis)),
         markdown=markdown_format.render(diagnosis),
     )
+    return inert.document(text)
 
 
 def _tags(diagnosis: Diagnosis, shown: Page) -> list[tuple[str, str]]:

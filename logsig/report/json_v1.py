@@ -246,9 +246,30 @@ def encode_line(diagnosis: model.Diagnosis, options: Options = DEFAULT) -> str:
 def schema() -> dict[str, Any]:
     """Derives the JSON Schema that is published as ``docs/diagnosis.schema.json``."""
     from pydantic import ConfigDict, TypeAdapter, with_config
+    from pydantic.json_schema import GenerateJsonSchema
 
-    with_config(ConfigDict(use_attribute_docstrings=True))(Diagnosis)
-    described = TypeAdapter(Diagnosis).json_schema()
+    class Plain(GenerateJsonSchema):
+        """Leaves out titles that only repeat a field's name."""
+
+        def field_title_should_be_set(self, _schema: Any) -> bool:
+            return False
+
+    for each in (
+        Tool,
+        Job,
+        Evidence,
+        Cause,
+        Rank,
+        Place,
+        Collateral,
+        LedgerRow,
+        LedgerGroup,
+        Attempt,
+        Remedy,
+        Diagnosis,
+    ):
+        with_config(ConfigDict(use_attribute_docstrings=True))(each)
+    described = TypeAdapter(Diagnosis).json_schema(schema_generator=Plain)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "logsig diagnosis, version 1",

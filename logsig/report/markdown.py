@@ -46,6 +46,12 @@ class _Marks:
     code = staticmethod(inert.code_span)
 
     @staticmethod
+    def bold(text: str) -> str:
+        """Shows a title."""
+        shown = inert.markdown(text).strip()
+        return f"**{shown}**" if shown else ""
+
+    @staticmethod
     def fence(text: str, language: str = "text") -> str:
         """Shows a block as it is."""
         return inert.fence(text, language)
