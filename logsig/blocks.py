@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import cycle
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from logsig.inputs import DamagedError, Stream
 
@@ -61,8 +60,7 @@ class StreamSource:
         return len(piece)
 
 
-@dataclass(slots=True)
-class Block:
+class Block(NamedTuple):
     """Whole lines: ``data[start:stop]``; what stands before ``start`` is the end of the block before."""
 
     data: bytearray

@@ -10,7 +10,7 @@ _ESCAPES = re.compile(
     r"|\x1b\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)"  # titles, hyperlinks
     r"|\x1b[P_^X](?!bk;t=)[^\x07\x1b]{0,2000}(?:\x07|\x1b\\)"  # strings for the terminal
     r"|\x1b[ -/]+[0-~]"  # character sets
-    r"|\x1b(?!_bk;t=)[0-Z\\^-~]"
+    r"|\x1b(?!_bk;t=)[0-Z\\^-~]?"
     r"|\x9b[0-?]*[ -/]*[@-~]"  # the same colours in one byte
     r"|[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]"
     r"|.\x08"

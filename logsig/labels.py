@@ -6,29 +6,34 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 REACH = 160
 """Bytes of a line's start that are looked at."""
-START = re.compile(
-    rb"""(?:\x1b\[[\d;]*m)*(?:
+START = rb"""(?:\x1b\[[\d;]*m)*(?:
         ([ ]{0,5}\d{1,6}:[ ])                          # srun --label
       | (?:[\dTZ:.,+/ -]{8,40})?(                      # after a time or none
             \[[A-Za-z_]{2,20}[ :=]{0,2}\d{1,6}\]       # [rank3] [default3] [rank: 3] [rank=3]
           | \[\d{1,6},[ ]?\d{1,6}\](?=<|\[)            # [1,3]<stdout>
           | \(\w{1,60}[ ]pid=\d{1,9}(?:,[ ]ip=[\d.]{7,15})?\)  # Ray
           | \[pod/[^\]\s]{1,120}\]
-        ))""",
-    re.VERBOSE,
-)
-WORD = re.compile(rb"[Rr]ank[ :=]{0,2}\d{1,6}\b")
+        ))"""
+WORD = rb"[Rr]ank[ :=]{0,2}\d{1,6}\b"
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """Compiles when first needed: most inputs are small."""
+    return re.compile(START, re.VERBOSE), re.compile(WORD)
 
 
 def label_at(data: bytes | bytearray, start: int, stop: int) -> bytes | None:
     """Gives the label of the line that starts at ``start``, or None."""
     line = bytes(data[start : min(stop, start + REACH)])
-    if (match := START.match(line)) is not None:
+    label, word = _patterns()
+    if (match := label.match(line)) is not None:
         return match[1] or match[2]
-    if b"ank" in line and (match := WORD.search(line)) is not None:
+    if b"ank" in line and (match := word.search(line)) is not None:
         return match[0]
     return None
 

@@ -27,6 +27,7 @@ _WHO = ("rank", "local_rank", "node", "node_rank", "task", "pid")
 _WHERE = frozenset({"node", "node_rank", "stream", "arrival", "task"})
 _RICH = frozenset({"rich", "rich-place"})
 _TRACEBACK = "Traceback (most recent call last)"
+_TRACEBACK_LINE = f"{_TRACEBACK}:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,7 @@ class _FileReader:
             or "\\n" in text
             or self.peeler.may_be_glued(text)
             or text.startswith('File "')
-            or "Traceback (most" in text[1:]
+            or ("call last)" in text and text != _TRACEBACK_LINE)
             or text[:1] == text[1:2] != text[2:3] == text[3:4]
             or "rich" in peeled.layers
         )
@@ -243,8 +244,8 @@ class _FileReader:
         """What the reader of the answer must know about how this file was read."""
         if self.repeated:
             yield (
-                f"{self.path}: Ray folded {self.repeated} similar lines (`repeated … across cluster`); what other ranks "
-                "printed there is not shown, so a rank without lines need not be silent"
+                f"{self.path}: Ray folded {self.repeated} similar lines (`repeated … across cluster`); what other "
+                "ranks printed there is not shown, so a rank without lines need not be silent"
             )
         if self.rejoined:
             yield f"{self.path}: the text was cut at {self.form.width} columns; {self.rejoined} lines were rejoined"

@@ -24,7 +24,7 @@ def look(block: Block, engine: Engine) -> Findings:
     found = engine.find(memoryview(data)[begin:stop])
     signs_seen = signs(data, start, stop)
     if not found and not signs_seen:
-        return Findings(block.offset, stop - start, block.newlines)
+        return Findings(block.offset, stop - start, block.newlines, {}, ())
     placed = [(literal, begin + end) for literal, end in found if begin + end > start]  # the rest: the block before
     thinned = _Thinned(data)
     thinned.take(placed)

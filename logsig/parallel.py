@@ -1,7 +1,7 @@
-"""Several processes for large inputs: takes places, gives what each holds; the same with one process as with many.
+"""Several processes for large inputs: takes places, gives what each holds; the same as one process gives.
 
 Large plain files are looked at in segments, everything else place by place. Children are forked, so they share the
-compiled literals; where there is no fork, where threads run, or where the inputs are small, this process does it all.
+compiled literals; where there is no fork or where threads run, the caller does it all.
 """
 
 from __future__ import annotations
@@ -15,37 +15,31 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from logsig.blocks import BLOCK, StreamSource, cut_from
 from logsig.engine import Engine
-from logsig.inputs import Leaf, Place, Skipped, leaves
+from logsig.inputs import Leaf, Place, Skipped, fault, leaves
 from logsig.look import look
-from logsig.skim import Search, Skimmed, gather, open_leaf, size_of, skim
+from logsig.skim import Found, Search, Skimmed, gather, open_leaf, read_place
 from logsig.windows import Findings
 
-WORTH = 96 << 20
-"""Bytes in all below which one process is as fast."""
 SEGMENT = 32 * BLOCK
 UNIT = struct.Struct("<I")
 
-Found = list[Skimmed | Skipped]
 Task = Callable[[], Any]
 
 
-def skim_all(places: list[Place], search: Search, jobs: int | None) -> Iterator[Found]:
-    """Gives for each place, in order, what it held."""
-    sizes = [size_of(place.disk) if place.disk else 0 for place in places]
-    workers = jobs or _cores()
-    if workers < 2 or search.max_bytes is not None or sum(sizes) < WORTH or not _may_fork():
-        search = replace(search, threads=_cores() > 1)
-        for place in places:
-            yield _read(place, search)
-        return
+def skim_together(places: list[Place], sizes: list[int], search: Search, workers: int) -> Iterator[Found] | None:
+    """Gives for each place, in order, what it held; None where several processes can't help."""
+    if sys.platform != "linux" or threading.active_count() > 1:
+        return None
     plans = [_plan(place, size, search) for place, size in zip(places, sizes, strict=True)]
     tasks = [task for plan in plans for task in plan.tasks]
-    results = _run(tasks, min(workers, len(tasks))) if len(tasks) > 1 else {}
+    return _finished(plans, _run(tasks, min(workers, len(tasks)))) if len(tasks) > 1 else None
+
+
+def _finished(plans: list[_Plan], results: dict[int, Any]) -> Iterator[Found]:
     position = 0
     for plan in plans:
         parts = [results.pop(number, None) for number in range(position, position + len(plan.tasks))]
@@ -53,24 +47,10 @@ def skim_all(places: list[Place], search: Search, jobs: int | None) -> Iterator[
         yield plan.finish(parts)
 
 
-def _read(place: Place, search: Search) -> Found:
-    """Reads all leaves of a place, each before the next is asked for."""
-    return [leaf if isinstance(leaf, Skipped) else skim(leaf, search) for leaf in leaves(place)]
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _may_fork() -> bool:
-    return sys.platform == "linux" and threading.active_count() == 1
-
-
 # ---------------------------------------------------------------- what is to be done
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(NamedTuple):
     """A place: what children do for it, and how their answers become its findings."""
 
     tasks: tuple[Task, ...]
@@ -79,12 +59,12 @@ class _Plan:
 
 def _plan(place: Place, size: int, search: Search) -> _Plan:
     if place.disk is None or not os.path.isfile(place.disk) or place.path == "<stdin>":
-        return _Plan((), lambda _parts: _read(place, search))
+        return _Plan((), lambda _parts: read_place(place, search))
     leaf = _plain(place) if size >= 2 * SEGMENT else None
     if leaf is None:
         return _Plan(
-            (lambda: _read(place, search),),
-            lambda parts: parts[0] if parts[0] is not None else _read(place, search),
+            (lambda: read_place(place, search),),
+            lambda parts: parts[0] if parts[0] is not None else read_place(place, search),
         )
     starts = range(0, size, SEGMENT)
     tasks = tuple(
@@ -101,8 +81,9 @@ def _plain(place: Place) -> Leaf | None:
     return first if isinstance(first, Leaf) and first.disk is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Segment:
+class _Segment(NamedTuple):
+    """What a look at a part of a file gave."""
+
     findings: tuple[Findings, ...]
     fault: str | None
 
@@ -132,14 +113,18 @@ def _bytes_before(file: io.FileIO, position: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _join(leaf: Leaf, tasks: tuple[Task, ...], parts: list[Any], search: Search) -> Skimmed:
-    """Chooses and reads the windows of a file whose segments were looked at."""
-    segments: list[_Segment] = [part if part is not None else task() for task, part in zip(tasks, parts, strict=True)]
-    source = StreamSource(io.BytesIO())
-    faults = [segment.fault for segment in segments if segment.fault]
-    source.fault = OSError(faults[0]) if faults else None
-    with open_leaf(leaf) as file:
-        return gather(leaf, file, (found for segment in segments for found in segment.findings), search, source)
+def _join(leaf: Leaf, tasks: tuple[Task, ...], parts: list[Any], search: Search) -> Skimmed | Skipped:
+    """Chooses and reads the windows of a file whose segments were looked at; does what a child left undone."""
+    try:
+        segments = [part if part is not None else task() for task, part in zip(tasks, parts, strict=True)]
+        source = StreamSource(io.BytesIO())
+        faults = [segment.fault for segment in segments if segment.fault]
+        source.fault = OSError(faults[0]) if faults else None
+        findings = (found for segment in segments for found in segment.findings)
+        with open_leaf(leaf) as file:
+            return gather(leaf, file, findings, search, source)
+    except OSError as error:  # it vanished between two looks
+        return Skipped(leaf.origin.path, fault(error))
 
 
 # ---------------------------------------------------------------- processes

@@ -43,7 +43,7 @@ def wrap_width(lines: Sequence[str], begins: Callable[[str], bool]) -> int | Non
 
 def _is_width(lines: Sequence[str], width: int, begins: Callable[[str], bool]) -> bool:
     """True where lines of exactly this length go on in the next line, often in mid-word."""
-    broken_words = split_letters = going_on = beginning = 0
+    broken_words = split_letters = objects = going_on = beginning = 0
     split: set[str] = set()
     full = [pair for pair in pairwise(lines) if len(pair[0]) == width and not _RULE.match(pair[0])]
     for line, following in {(_masked(one), _masked(next_one)): (one, next_one) for one, next_one in full}.values():
@@ -52,12 +52,15 @@ def _is_width(lines: Sequence[str], width: int, begins: Callable[[str], bool]) -
             continue
         going_on += 1
         broken_words += _is_word(line[-1]) and _is_word(following[0])
+        objects += line.startswith("{") and line[-1] != "}" and following[-1] == "}"
         split_letters += line[-1].isalpha() and following[0].islower()
         split.add(_LAST_LETTERS.search(line)[0] + _FIRST_LETTERS.match(following)[0])  # type: ignore[index]
     if broken_words >= 3 and going_on >= 4 and going_on >= 3 * beginning:
         return True
     if going_on < beginning:
         return False
+    if objects:
+        return True
     if width in COMMON_WIDTHS and (split_letters or (broken_words and going_on >= max(2, 4 * beginning))):
         return True
     return any(len(word) > 3 and word in _words(lines) for word in split)

@@ -19,8 +19,7 @@ from logsig.engine import Engine, make_engine
 from logsig.inputs import Desk, Place, Skipped, Stream, place_of, spread
 from logsig.inputs.naming import order
 from logsig.model import Scan
-from logsig.parallel import skim_all
-from logsig.skim import Search, Skimmed
+from logsig.skim import Search, Skimmed, skim_all
 from logsig.windows import Limits
 
 NAMED = 3
@@ -60,7 +59,7 @@ def _members(found: list[Skimmed | Skipped]) -> list[Skimmed | Skipped]:
 
 def _as_agent(item: Skimmed) -> Skimmed:
     origin = replace(item.origin, role="agent")
-    return replace(item, origin=origin, excerpts=tuple(replace(excerpt, origin=origin) for excerpt in item.excerpts))
+    return item._replace(origin=origin, excerpts=tuple(replace(excerpt, origin=origin) for excerpt in item.excerpts))
 
 
 def _together(found: list[Skimmed | Skipped], engine: Engine) -> Scan:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from logsig.ahead import ahead
 from logsig.blocks import Block, StreamSource, cut
 from logsig.engine import Engine
-from logsig.inputs import Leaf, Skipped, Stream, fault
+from logsig.inputs import Leaf, Place, Skipped, Stream, fault, leaves
 from logsig.labels import labels_in
 from logsig.look import look
 from logsig.model import Excerpt, Origin
@@ -22,8 +21,7 @@ RING = 16 << 20
 BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class Skimmed:
+class Skimmed(NamedTuple):
     """What one input gave."""
 
     origin: Origin
@@ -31,14 +29,16 @@ class Skimmed:
     size: int
     counts: dict[int, int]
     """Hits per literal."""
-    left_out: dict[int, int] = field(default_factory=dict)
+    left_out: dict[int, int]
     """Hits per literal that no excerpt holds."""
-    doubts: tuple[str, ...] = ()
-    unreadable: bool = False
+    doubts: tuple[str, ...]
+    unreadable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+Found = list[Skimmed | Skipped]
+
+
+class Search(NamedTuple):
     """What is looked for, and how much is kept and read of each input."""
 
     engine: Engine
@@ -50,7 +50,36 @@ class Search:
     def blocks(self, source: StreamSource) -> Iterator[Block]:
         """Gives the blocks of a source."""
         made = cut(source, self.engine.longest)
-        return ahead(made) if self.threads and self.engine.is_native else made
+        if not self.threads or not self.engine.is_native:
+            return made
+        from logsig.ahead import ahead
+
+        return ahead(made)
+
+
+WORTH = 96 << 20
+"""Bytes in all below which one process is as fast as several."""
+
+
+def skim_all(places: list[Place], search: Search, jobs: int | None) -> Iterator[Found]:
+    """Gives for each place, in order, what it held: with several processes where that helps."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    sizes = [_size_of(place.disk) if place.disk else 0 for place in places]
+    if (jobs or cores) > 1 and sum(sizes) >= WORTH and search.max_bytes is None:
+        from logsig.parallel import skim_together
+
+        together = skim_together(places, sizes, search, jobs or cores)
+        if together is not None:
+            yield from together
+            return
+    search = search._replace(threads=cores > 1)
+    for place in places:
+        yield read_place(place, search)
+
+
+def read_place(place: Place, search: Search) -> Found:
+    """Reads all leaves of a place, each before the next is asked for."""
+    return [leaf if isinstance(leaf, Skipped) else skim(leaf, search) for leaf in leaves(place)]
 
 
 def skim(leaf: Leaf, search: Search) -> Skimmed | Skipped:
@@ -173,7 +202,7 @@ def _faults(path: str, source: StreamSource, end: int) -> Iterator[str]:
         yield f"{path}: read only up to the limit of {end:,} bytes"
 
 
-def size_of(path: str) -> int:
+def _size_of(path: str) -> int:
     """Gives the size of a file, 0 where it can't be had."""
     try:
         return os.stat(path).st_size

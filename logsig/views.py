@@ -12,15 +12,15 @@ from collections.abc import Iterator
 SAMPLE = 8 << 10
 PIECE = 64 << 10
 """Bytes read again at once: how exactly a place is known."""
-COLOUR = re.compile(rb"\x1b\[[0-9;?]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)")
+COLOUR = rb"\x1b\[[0-9;?]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"
 BAR = "│".encode()
-WRAP = re.compile(rb"[ \t]*(?:\xe2\x94\x82)?[ \t]*\r?\n(?:\[[a-z]{2,12}\d{1,6}\]:)*[ \t]*(?:\xe2\x94\x82[ \t]*)?")
+WRAP = rb"[ \t]*(?:\xe2\x94\x82)?[ \t]*\r?\n(?:\[[a-z]{2,12}\d{1,6}\]:)*[ \t]*(?:\xe2\x94\x82[ \t]*)?"
 NARROWEST = 40
 """Columns of the narrowest wrap that is looked for."""
 LINES = 60
 ENOUGH = 12
 """Full lines that are compared with the next."""
-NUMBER = re.compile(rb"\d+")
+NUMBER = rb"\d+"
 
 
 def signs(data: bytes | bytearray, start: int, stop: int) -> frozenset[str]:
@@ -57,12 +57,12 @@ def _readings(piece: bytes, found: frozenset[str]) -> Iterator[bytes]:
     if "nul" in found:
         plain = plain.replace(b"\0", b"")
     if "colour" in found:
-        plain = COLOUR.sub(b"", plain)
+        plain = re.sub(COLOUR, b"", plain)
     if plain != piece:
         yield plain
     if "wrap" in found:
-        yield WRAP.sub(b"", plain)
-        yield WRAP.sub(b" ", plain)
+        yield re.sub(WRAP, b"", plain)
+        yield re.sub(WRAP, b" ", plain)
 
 
 def _is_wrapped(sample: bytes) -> bool:
@@ -77,4 +77,4 @@ def _is_wrapped(sample: bytes) -> bool:
 
 
 def _shape(line: bytes) -> bytes:
-    return NUMBER.sub(b"0", line[:24])[:6]
+    return re.sub(NUMBER, b"0", line[:24])[:6]

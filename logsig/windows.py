@@ -10,8 +10,7 @@ import os
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 LINE = 1 << 16
 """Longest line that a window is widened to; longer ones are cut."""
@@ -21,8 +20,7 @@ Sighting = tuple[int, int, bytes | None]
 """(literal, where it ends in the input, label of its line)"""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """How much of one input is kept, in bytes."""
 
     whole: int = 512 << 10
@@ -68,16 +66,15 @@ class Limits:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(NamedTuple):
     """What a look at one block gave."""
 
     offset: int
     size: int
     newlines: int
-    counts: dict[int, int] = field(default_factory=dict)
+    counts: dict[int, int]
     """Hits per literal."""
-    hits: tuple[Sighting, ...] = ()
+    hits: tuple[Sighting, ...]
     """Of each literal and label the first few, far ones and the last, in the order of the input."""
 
 
@@ -91,18 +88,20 @@ class Kept(Protocol):
         """Gives the number of the line in which ``offset`` lies."""
 
 
-@dataclass(slots=True)
 class Window:
     """Bytes to keep: ``start`` to ``stop``, widened to whole lines when collected."""
 
-    start: int
-    stop: int
-    kind: str = "hit"
-    first_line: int = 0
-    parts: list[bytes] = field(default_factory=list)
-    have: int = -1
-    """Collected up to here; -1 before the first part."""
-    is_done: bool = False
+    __slots__ = ("first_line", "have", "is_done", "kind", "parts", "start", "stop")
+
+    def __init__(self, start: int, stop: int, kind: str = "hit") -> None:
+        self.start = start
+        self.stop = stop
+        self.kind = kind
+        self.first_line = 0
+        self.parts: list[bytes] = []
+        self.have = -1
+        """Collected up to here; -1 before the first part."""
+        self.is_done = False
 
     def collect(self, kept: Kept, end: int, *, is_all: bool) -> None:
         """Takes what there is up to ``end``; where that ``is_all``, nothing more will come."""

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 - log lines are long
+
 """Diagnoses built by hand, as the analysis gives them: what the tests of the reports look at."""
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 from logsig import clocks, lines
 from logsig.model import Excerpt, LogLine, Origin
@@ -68,7 +69,7 @@ class Log:
 
 
 def _repeated(numbers: list[int]) -> set[int]:
-    return {number for number, following in zip(numbers, numbers[1:], strict=False) if number == following}
+    return {number for number, following in pairwise(numbers) if number == following}
 
 
 def _time(line: LogLine) -> datetime:
@@ -181,7 +182,9 @@ DIALECTS: dict[str, Dress] = {
     "srun-hetjob": _labelled(lambda rank: f"P0 {rank}: "),
     "openmpi": _labelled(lambda rank: f"[1,{rank}]<stdout>:"),
     "openmpi-timestamp": lambda line: (
-        f"{line.time:%a %b %d %H:%M:%S %Y}" + ("<stderr>:" if line.rank is None else f"[1,{line.rank}]<stderr>:") + line.own
+        f"{line.time:%a %b %d %H:%M:%S %Y}"
+        + ("<stderr>:" if line.rank is None else f"[1,{line.rank}]<stderr>:")
+        + line.own
     ),
     "openmpi-5": _labelled(lambda rank: f"[1,{rank}]<stderr>: "),
     "openmpi-5-detailed": _labelled(lambda rank: f"[1,{rank}][node-0:{4000 + rank}]<stderr>: "),
@@ -239,7 +242,9 @@ DIALECTS: dict[str, Dress] = {
     "pdsh": _collected(lambda _: "node-0: "),
     "cloudwatch": _cloudwatch,
     "aws-tail": _collected(lambda line: f"{_rfc3339(line.time, 6, '+00:00')} bert/algo-1-1764432000 "),
-    "tai64n": _collected(lambda line: f"@{2**62 + int(line.time.timestamp()) + 37:016x}{line.time.microsecond * 1000:08x} "),
+    "tai64n": _collected(
+        lambda line: f"@{2**62 + int(line.time.timestamp()) + 37:016x}{line.time.microsecond * 1000:08x} "
+    ),
     "ts": _collected(lambda line: f"{line.time:%b %d %H:%M:%S} "),
 }
 """Every dialect by name."""

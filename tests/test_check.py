@@ -316,6 +316,8 @@ def test_an_unrelated_initiator_in_an_example_is_told(tmp_path: Path) -> None:
         ("  pattern: 'cat on keyboard: key (?P<key>\\w{1,20})'\ncaptures:\n  key: the key it stood on\n", ""),
         (", captures: {key: Q}", ""),
         ("no cat on keyboard today", "no dog barks today"),
+        ("    when: key\n", ""),
+        ("{{ key }}", "the sofa"),
     )
     packs.write(folder, dog, "host/dog-barks.yaml")
     assert told(folder, LINE) == [

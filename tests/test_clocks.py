@@ -73,7 +73,12 @@ def test_new_year_and_back():
     clock = clocks.RunningClock(2026)
     stamps = ["1231 23:59:59.0", "101 00:00:01.0", "1231 23:59:59.5", "101 00:00:02.0"]
     found = [clock.seconds(Stamp(text, "c10")) for text in stamps]
-    assert found == [utc(2026, 12, 31, 23, 59, 59), utc(2027, 1, 1, 0, 0, 1), utc(2026, 12, 31, 23, 59, 59) + 0.5, utc(2027, 1, 1, 0, 0, 2)]
+    assert found == [
+        utc(2026, 12, 31, 23, 59, 59),
+        utc(2027, 1, 1, 0, 0, 1),
+        utc(2026, 12, 31, 23, 59, 59) + 0.5,
+        utc(2027, 1, 1, 0, 0, 2),
+    ]
 
 
 def test_midnight():
@@ -102,7 +107,10 @@ def test_year_and_zone():
     stamps = [Stamp("709 17:05:38.0", "c10"), Stamp("2025-01-01 00:00:00", "iso")]
     assert clocks.year_of(stamps) == 2025
     assert clocks.year_of(stamps[:1]) is None
-    assert [clocks.has_zone(Stamp(text, "iso")) for text in ("2025-01-01T00:00:00Z", "2025-01-01 00:00:00")] == [True, False]
+    assert [clocks.has_zone(Stamp(text, "iso")) for text in ("2025-01-01T00:00:00Z", "2025-01-01 00:00:00")] == [
+        True,
+        False,
+    ]
 
 
 @given(st.sampled_from(sorted(clocks.FORMATS)), st.text(max_size=40))

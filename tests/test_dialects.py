@@ -72,6 +72,11 @@ def test_the_half_that_is_read_at_start_is_the_whole_but_for_examples():
     whole = {prefix.name: prefix for prefix in dialects.read()}
     for half in dialects.shipped():
         full = whole[half.name]
-        assert (half.pattern, half.json, half.glue, half.consistent) == (full.pattern, full.json, full.glue, full.consistent)
+        assert (half.pattern, half.json, half.glue, half.consistent) == (
+            full.pattern,
+            full.json,
+            full.glue,
+            full.consistent,
+        )
         assert full.examples
         assert not half.examples

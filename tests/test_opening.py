@@ -20,7 +20,7 @@ def without_looks(pattern: str) -> str:
     while look := re.search(r"\(\?[=!]", pattern):
         depth, end = 1, look.end()
         while depth:
-            depth += {"(": 1, ")": -1}.get(pattern[end], 0) if pattern[end - 1] != "\\" else 0
+            depth += {"(": 1, ")": -1}.get(pattern[end], 0) if pattern[end - 1] not in "\\^" else 0
             end += 1
         pattern = pattern[: look.start()] + pattern[end:]
     return pattern

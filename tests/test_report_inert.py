@@ -116,7 +116,10 @@ def test_html_holds_no_element_of_the_log(hostile):
     assert set(seen.tags) <= set(plain.tags)
     assert seen.tags.count("script") == 3
     assert not [name for name, _ in seen.attributes if name.startswith("on") or name == "style"]
-    assert {value for name, value in seen.attributes if name in ("href", "src", "xlink:href", "action")} <= {"#help", "data:,"}
+    assert {value for name, value in seen.attributes if name in ("href", "src", "xlink:href", "action")} <= {
+        "#help",
+        "data:,",
+    }
 
 
 def test_html_data_is_the_contract(hostile):

@@ -88,7 +88,7 @@ def test_odd_facts_become_json():
     base = unused_one()
     facts = {"loss": float("nan"), "ranks": {2, 1}, "path": b"x", "nested": {"a": (1, 2)}}
     text = formats()["json"](replace(base, root_cause=replace(base.root_cause, facts=facts)), Options())
-    found = json.loads(text, parse_constant=lambda name: pytest.fail(name))["root_cause"]["facts"]
+    found = json.loads(text, parse_constant=pytest.fail)["root_cause"]["facts"]
     assert found == {"loss": "nan", "ranks": [1, 2], "path": "b'x'", "nested": {"a": [1, 2]}}
 
 

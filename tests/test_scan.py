@@ -208,8 +208,8 @@ class Trickle:
 
 @pytest.mark.usefixtures("small")
 def test_file_pipe_and_several_processes_see_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr(parallel, "WORTH", 0)
-    monkeypatch.setattr(parallel, "_may_fork", lambda: True)
+    monkeypatch.setattr(skim, "WORTH", 0)
+    monkeypatch.setattr(parallel.threading, "active_count", lambda: 1)
     rnd = random.Random(5)  # noqa: S311
     lines = quiet(6000)
     for _ in range(300):
@@ -384,7 +384,7 @@ def test_children_that_die_are_replaced(tmp_path, monkeypatch):
     """What a killed child left undone is done here, with the same answer."""
     path = write(tmp_path, quiet(6000))
     before = scan.scan([path], LITERALS, jobs=1)
-    monkeypatch.setattr(parallel, "WORTH", 0)
-    monkeypatch.setattr(parallel, "_may_fork", lambda: True)
+    monkeypatch.setattr(skim, "WORTH", 0)
+    monkeypatch.setattr(parallel.threading, "active_count", lambda: 1)
     monkeypatch.setattr(parallel, "_work", lambda _tasks, _todo, _answer: os._exit(9))
     assert scan.scan([path], LITERALS, jobs=2) == before

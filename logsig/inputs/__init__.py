@@ -12,11 +12,10 @@ import os
 import pkgutil
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from logsig.errors import InputError
 from logsig.inputs.naming import origin_inside, origin_of
@@ -153,8 +152,7 @@ class Place:
                 self.disk = None
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(NamedTuple):
     """Log bytes to scan."""
 
     origin: Origin
@@ -164,8 +162,7 @@ class Leaf:
     """A regular file whose bytes are the log's own: may be read at any offset and by several processes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """Something that wasn't read, and why."""
 
     path: str
@@ -177,13 +174,13 @@ class Skipped:
 Item = Place | Leaf | Skipped
 
 
-@dataclass(frozen=True, slots=True)
 class Desk:
     """What the reading of one call shares."""
 
-    stdin: Stream | None = None
-    seen: set[tuple[int, int]] = field(default_factory=set)
-    """Device and inode of the files and directories met: loops and second names end here."""
+    def __init__(self, stdin: Stream | None = None) -> None:
+        self.stdin = stdin
+        self.seen: set[tuple[int, int]] = set()
+        """Device and inode of the files and directories met: loops and second names end here."""
 
     def knows(self, path: str) -> bool:
         """Tells whether the file or directory was met before, and remembers it."""

@@ -5,7 +5,6 @@ Written in the worker by ``torch.distributed.elastic.multiprocessing.errors.reco
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,18 +14,20 @@ from logsig.inputs import DamagedError, Item, Leaf, Place, Skipped, fault
 from logsig.inputs.naming import ERROR_FILE, INSIDE
 
 PRIORITY = 40
-START = re.compile(rb'\s*\{\s*"message"\s*:\s*(\{\s*"message"\s*:)?')
+START = rb'\s*\{\s*"message"\s*:\s*(\{\s*"message"\s*:)?'
 MOST = 16 << 20
 
 
 def accepts(place: Place) -> bool:
     """By its first keys; the simple form, which any JSON log may have, only under its own name."""
-    match = START.match(place.head)
+    match = re.match(START, place.head) if b'"message"' in place.head else None
     return match is not None and (match[1] is not None or place.path.rsplit("/", 1)[-1] == ERROR_FILE)
 
 
 def read(place: Place) -> Iterator[Item]:
     """Gives the traceback, or the message where there is none; a file that is no whole JSON is given as it is."""
+    import json
+
     raw, problem = _all(place)
     try:
         text = _traceback(json.loads(raw))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -19,7 +18,7 @@ WINDOW = 27
 
 def accepts(place: Place) -> bool:
     """By the magic of a frame, skippable ones included."""
-    return re.match(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", place.head) is not None
+    return place.head.startswith((MAGIC, *SKIPPABLE))
 
 
 def read(place: Place) -> Iterator[Item]:

@@ -57,10 +57,10 @@ class Picture:
 
 
 def picture(diagnosis: Diagnosis) -> Picture | None:
-    """Gives the lanes of a diagnosis that has a timeline."""
+    """Gives the lanes of a diagnosis that has something to draw."""
     timeline = diagnosis.timeline
-    if timeline is None or not timeline.marks:
-        return None
+    if timeline is None or len(timeline.marks) < 2:
+        return None  # one point is no picture
     start = min(mark.start for mark in timeline.marks)
     end = max(mark.end if mark.end is not None else mark.start for mark in timeline.marks)
     length = max(end - start, 1e-9)

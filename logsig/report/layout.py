@@ -85,14 +85,16 @@ class Layout:
         return "".join(self.sentence(text, indent=indent + "  ", first=indent + "- ") for text in texts)
 
     def steps(self, texts: Sequence[str]) -> str:
-        """Numbers the steps of a remedy."""
+        """Numbers the steps of a remedy; a single one needs no number."""
+        if len(texts) == 1:
+            return self.sentence(texts[0], indent="  ")
         return "".join(
             self.sentence(text, indent="     ", first=f"  {number}. ") for number, text in enumerate(texts, start=1)
         )
 
     def code(self, text: str) -> str:
         """Shows code to paste: indented, never wrapped."""
-        return "\n" + self._lines([f"       {line}".rstrip() for line in self._plain(text).splitlines()]) + "\n"
+        return self._lines(["", *(f"       {line}".rstrip() for line in self._plain(text).splitlines())])
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> str:
         """Shows names with their texts."""

@@ -27,6 +27,7 @@ _RETRY = {
     "after-fix": "a restart fails again until it is fixed",
     "other-node": "restart on another node",
 }
+_QUOTED_ANYWAY = ("exception", "message", "variant")
 _GRADES = {
     "A": "a message names it",
     "B": "the collective ledger or exit codes name it",
@@ -177,7 +178,7 @@ def _facts(cause: Cause) -> list[str]:
     """Gives the captured facts that a person reads, in the unit that their name carries."""
     shown = []
     for name, found in cause.facts.items():
-        if found is None or found is False or found in ("", [], ()):
+        if found is None or found is False or found in ("", [], ()) or name in _QUOTED_ANYWAY:
             continue
         text = wording.fact_name(name) if found is True else f"{wording.fact_name(name)}: {wording.fact(name, found)}"
         shown.append(inert.line(text if len(text) <= LONGEST_FACT else text[: LONGEST_FACT - 1] + "…"))
@@ -201,7 +202,7 @@ def _ranks_title(found: Diagnosis) -> str:
     if world and heard < world:
         title += f", {heard:,} heard"
     if len(found.job.nodes) == 1:
-        title += f" on {found.job.nodes[0]}"
+        title += f"; node {found.job.nodes[0]}" if world and heard < world else f" on {found.job.nodes[0]}"
     elif found.job.nodes:
         title += f" on {wording.count(len(found.job.nodes), 'node')}"
     return title

@@ -25,7 +25,7 @@ def verdict(diagnosis: Diagnosis) -> str:
     cause = diagnosis.root_cause
     if cause is None:
         return _without_cause(diagnosis)
-    said = f"{who(diagnosis)}: {_sentence(cause.summary)}"
+    said = f"{who(diagnosis)}: {_sentence(_without_subject(cause.summary, diagnosis.first_failing_rank))}"
     if diagnosis.outcome == "recovered":
         return f"The job recovered ({_attempts(diagnosis.attempts)}). Before that, {_lower_first(said)}"
     return said
@@ -74,6 +74,12 @@ def _everyone(diagnosis: Diagnosis) -> str:
 def _attempts(attempts: tuple[AttemptResult, ...]) -> str:
     good = [attempt.number for attempt in attempts if attempt.outcome == "healthy"]
     return f"attempt {good[-1]} ended well" if good else "a later attempt ended well"
+
+
+def _without_subject(summary: str, rank: int | None) -> str:
+    """Says ``it`` where the summary would name the rank a second time."""
+    subject = f"Rank {rank} "
+    return f"it {summary.removeprefix(subject)}" if summary.startswith(subject) else summary
 
 
 def _sentence(text: str) -> str:

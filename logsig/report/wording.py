@@ -75,6 +75,8 @@ _FACT_NAMES = {
     "timeout_s": "limit",
     "elapsed_ms": "waited",
     "tried_bytes": "tried to allocate",
+    "exitcode": "exit code",
+    "vendor_err": "vendor error",
     "find_unused_on": "find_unused_parameters is on",
     "static_graph_on": "static graph is on",
     "debug_names": "the message lists names",

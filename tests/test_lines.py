@@ -1,0 +1,391 @@
+"""What happens to a log on its way is undone: the same cleaned text by the same writers, at the lines where it begins."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import redress
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+from rich.traceback import Traceback
+
+from logsig import lines, rejoin
+from logsig.model import Excerpt, LogLine, Origin
+
+CASES = sorted(path.parent.name for path in Path(__file__).parents[1].glob("fixtures/cases/*/log.txt"))
+FOLDER = Path(__file__).parents[1] / "fixtures" / "cases"
+
+
+def reading(text: str | bytes, origin: Origin = Origin("x.log"), first_line: int = 1) -> lines.Reading:  # noqa: B008
+    data = text.encode() if isinstance(text, str) else text
+    return lines.read([Excerpt(origin, first_line, 0, data, "head")])
+
+
+def read(text: str | bytes) -> tuple[LogLine, ...]:
+    return reading(text).lines
+
+
+def texts(text: str) -> list[str]:
+    return [line.text for line in read(text)]
+
+
+def said(found: tuple[LogLine, ...]) -> Counter[tuple[str, int | None, int | None, int | None]]:
+    """Who said what, blanks at the end aside."""
+    return Counter((line.text.rstrip(), line.rank, line.local_rank, line.task) for line in found if line.text.strip())
+
+
+def plain(name: str) -> str:
+    text = (FOLDER / name / "log.txt").read_text(encoding="utf-8", errors="replace")
+    return redress._COLOUR.sub("", text).replace("\r", "")
+
+
+# ---------------------------------------------------------------- untouched text
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_line_is_kept_where_it_is(name):
+    text = plain(name)
+    rows = text.removesuffix("\n").split("\n")
+    found = reading(text)
+    assert found.doubts == ()
+    assert {line.source.line for line in found.lines} == set(range(1, len(rows) + 1))
+    for line in found.lines:
+        assert line.raw == rows[line.source.line - 1]
+        assert line.text in line.raw or line.raw.startswith("{")
+
+
+def test_gap_and_numbers_of_excerpts():
+    origin = Origin("x.log")
+    parts = [(1, b"a\nb\n"), (3, b"c\n"), (100, b"[rank1]: d\ne\n")]
+    found = lines.read([Excerpt(origin, first, 0, data, "hit") for first, data in parts]).lines
+    assert [(line.source.line, line.gap) for line in found] == [
+        (1, False),
+        (2, False),
+        (3, False),
+        (100, True),
+        (101, False),
+    ]
+
+
+def test_what_the_place_says_fills_what_the_line_does_not():
+    origin = Origin("t/attempt_1/2/stderr.log", attempt=1, local_rank=2, stream="stderr")
+    first, second = reading("Traceback\n[default3]:[rank7]: x\n", origin).lines
+    assert (first.attempt, first.local_rank, first.rank, first.stream) == (1, 2, None, "stderr")
+    assert (second.attempt, second.local_rank, second.rank) == (1, 3, 7)
+
+
+# ---------------------------------------------------------------- cut lines
+
+
+@pytest.mark.parametrize("width", [63, 80, 100, 137])
+@pytest.mark.parametrize("name", CASES)
+def test_wrapped(name, width):
+    text = plain(name)
+    if sum(len(row) > width for row in text.splitlines()) < 8:
+        pytest.skip("too few lines are cut to know")
+    whole, cut = said(read(text)), said(read(redress.wrapped(text, width)))
+    lost = {item for item in whole - cut if "*****" not in item[0]}
+    assert len(lost) <= 0.02 * whole.total(), lost
+
+
+def test_wrapped_lines_keep_the_place_where_they_begin():
+    text = redress.wrapped(plain("ddp-reduction-not-finished-unused-all-off"), 80)
+    rows = text.splitlines()
+    found = reading(text)
+    assert any("cut at 80 columns" in doubt for doubt in found.doubts)
+    for line in found.lines:
+        assert line.raw.startswith(rows[line.source.line - 1])
+
+
+def test_wrapped_behind_a_collectors_mark():
+    text = redress.wrapped(plain("ddp-reduction-not-finished-unused-all-off"), 80)
+    marked = "".join(f"2026-05-01T12:00:00.1234567Z {line}\n" for line in text.splitlines())
+    assert said(read(marked)) == said(read(text))
+
+
+def test_equal_length_is_no_wrap():
+    rows = [
+        f"step {number:06d} loss 1.2345 lr 1.0e-03 tokens per second 123456 grad norm 0.12345 ok"
+        for number in range(60)
+    ]
+    assert {len(row) for row in rows} == {80}
+    assert texts("\n".join(rows)) == rows
+
+
+def test_parts_of_a_container_file():
+    stamp = "2026-04-30T02:12:41.844351500Z"
+    text = "".join(
+        f"{stamp} {row}\n"
+        for row in (
+            "stdout P [rank 0] step=1 ",
+            "stderr F [rank1]: x",
+            "stdout P [rank 1] st",
+            "stdout F ep=1",
+            "stderr P y",
+        )
+    )
+    found = read(text)
+    assert [(line.source.line, line.rank, line.text) for line in found] == [
+        (1, 0, "step=1 "),
+        (1, 1, "step=1"),
+        (2, 1, "x"),
+        (5, None, "y"),
+    ]
+
+
+def test_parts_of_dockers_json():
+    rows = [
+        {"log": "[rank1]: Value", "stream": "stderr"},
+        {"log": "[rank2]: y\n", "stream": "stdout"},
+        {"log": "Error: x\n", "stream": "stderr"},
+    ]
+    found = read("".join(json.dumps(row) + "\n" for row in rows))
+    assert [(line.source.line, line.rank, line.text) for line in found] == [(1, 1, "ValueError: x"), (2, 2, "y")]
+
+
+# ---------------------------------------------------------------- escapes
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_colours_and_line_ends(name):
+    text = plain(name)
+    expected = said(read(text))
+    assert said(read(redress.coloured(text))) == expected
+    assert said(read(text.replace("\n", "\r\n"))) == expected
+
+
+@pytest.mark.parametrize(
+    ("dirty", "clean"),
+    [
+        ("Expected to have fin\x1b[31mished\x1b[0m reduction", "Expected to have finished reduction"),
+        ("\x1b]0;title\x07text", "text"),
+        ("\x1b]8;;https://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x9b31mred\x9b0m", "red"),
+        ("a\x00b\x7fc", "abc"),
+        ("tab\tstays", "tab\tstays"),
+        ("\x1b(Btext\x1b[K", "text"),
+        ("cut \x1b[3", "cut [3"),
+        ("bold\x08d", "bold"),
+    ],
+)
+def test_escapes(dirty, clean):
+    assert texts(dirty) == [clean]
+
+
+def test_progress_bar_shows_its_last_state_and_what_was_glued_to_it():
+    bar = "".join(f"\rEpoch 1: {n:3d}%|{'█' * (n // 10)}| {n}/100 [00:01<00:09, 9.1it/s]" for n in range(10, 100, 10))
+    found = read(f"{bar}[rank0]:[E709 17:05:38.162814866 ProcessGroupNCCL.cpp:2271] [PG ID 0] failure\nnext\n")
+    assert [(line.source.line, line.rank, line.text.strip()[:12]) for line in found] == [
+        (1, None, "Epoch 1:  80"),
+        (1, None, "Epoch 1:  90"),
+        (1, 0, "[PG ID 0] fa"),
+        (2, None, "next"),
+    ]
+
+
+def test_a_line_written_between_states_of_a_bar_is_kept():
+    assert texts("10%|█| 1/9\r20%|██| 2/9\rValueError: x\r30%|███| 3/9\n") == [
+        "20%|██| 2/9",
+        "ValueError: x",
+        "30%|███| 3/9",
+    ]
+
+
+def test_carriage_return_before_the_first_bar():
+    assert texts("\r  0%|          | 0/10 [00:00<?, ?it/s]\n") == ["  0%|          | 0/10 [00:00<?, ?it/s]"]
+
+
+# ---------------------------------------------------------------- several lines or writers in one
+
+TRACE = [
+    "Traceback (most recent call last):",
+    '  File "/opt/train/train.py", line 5, in main',
+    "    loss.backward()",
+    '  File "/opt/venv/lib/torch/_tensor.py", line 626, in backward',
+    "    torch.autograd.backward(",
+    "RuntimeError: it's broken: 3",
+]
+
+
+@pytest.mark.parametrize(
+    "squeezed",
+    [
+        "\\n".join(TRACE),
+        "\\n".join(TRACE).replace('"', '\\"'),
+        repr([f"{line}\n" for line in TRACE]),
+        json.dumps({"level": "ERROR", "message": "\n".join(TRACE)}),
+        json.dumps({"log": "\\n".join(TRACE) + "\n", "stream": "stderr"}),
+        " ".join(line.strip() for line in TRACE),
+        "\r\n".join(TRACE),
+        "\n".join(line.strip() for line in TRACE),
+    ],
+    ids=["escaped", "quotes too", "list", "json", "json in json", "one line", "crlf", "no indentation"],
+)
+def test_flattened(squeezed):
+    assert texts(squeezed) == TRACE
+
+
+def test_flattened_keeps_rank_and_what_stood_before():
+    found = read(f"2026-11-29 16:33:31,090 ERROR [rank2] worker died: {[f'{line}' for line in TRACE]!r}")
+    assert [line.text for line in found] == ["worker died:", *TRACE]
+    assert {(line.rank, line.source.line) for line in found} == {(2, 1)}
+
+
+def test_chained_exceptions_on_one_line():
+    cause = "During handling of the above exception, another exception occurred:"
+    found = texts(" ".join(line.strip() for line in [*TRACE, cause, *TRACE]))
+    assert [text for text in found if text] == [*TRACE, cause, *TRACE]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '    raise ValueError("first\\nsecond\\nError: x")',
+        "C:\\new\\node",
+        "pattern '\\n' not found",
+        "values ['a', 'b']",
+        "    print('Traceback (most recent call last):\\n')",
+    ],
+)
+def test_not_flattened(line):
+    assert texts(line) == [line]
+
+
+def fail(message: str) -> None:
+    raise RuntimeError(message)
+
+
+@pytest.mark.parametrize("indent", ["", "[rank1]: "])
+@pytest.mark.parametrize("width", [80, 100])
+def test_box_of_rich(width, indent):
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    message = "Expected to have finished reduction in the prior iteration before starting a new one. " * 3
+    try:
+        fail(message.strip())
+    except RuntimeError as error:
+        console.print(Traceback.from_exception(type(error), error, error.__traceback__, width=width, show_locals=True))
+    boxed = console.file.getvalue()  # type: ignore[attr-defined]
+    found = read("".join(f"{indent}{line}".rstrip() + "\n" for line in boxed.splitlines()))
+    spoken = [line.text.strip() for line in found if line.text.strip()]
+    assert spoken[0] == "Traceback (most recent call last):"
+    assert spoken[3].startswith('File "')
+    assert spoken[3].endswith("in fail")
+    assert spoken[4] == "raise RuntimeError(message)"
+    assert spoken[5] == f"RuntimeError: {message.strip()}"
+    assert len(spoken) == 6
+    assert {line.rank for line in found if line.text} == {1 if indent else None}
+
+
+def test_columns_of_richs_log_handler():
+    text = (
+        "[11/29/26 16:33:31] ERROR    Expected to have finished reduction in the    train.py:12\n"
+        "                             prior iteration before starting a new one                \n"
+        "[11/29/26 16:33:32] INFO     step 4                                        train.py:13\n"
+    )
+    found = read(text)
+    assert [(line.source.line, line.level, line.text) for line in found] == [
+        (1, "E", "Expected to have finished reduction in the prior iteration before starting a new one"),
+        (3, "I", "step 4"),
+    ]
+
+
+def test_traceback_glued_to_text_without_line_end():
+    found = read("[rank 0] step=3 tokens=64Traceback (most recent call last):\n")
+    assert [(line.rank, line.text) for line in found] == [(0, "step=3 tokens=64"), (None, TRACE[0])]
+
+
+def test_doubled_and_woven_lines():
+    assert texts("".join(character * 2 for character in TRACE[0])) == [TRACE[0]] * 2
+    assert texts(TRACE[0] * 2) == [TRACE[0]] * 2
+    found = reading("TrTraceaback (most reccent call last):ent call last):\n")
+    assert any("woven" in doubt for doubt in found.doubts)
+
+
+def test_mpirun_writes_text_and_line_end_apart():
+    text = (
+        "[1,0]<stdout>:[rank 0] step=1 tokens=64[1,1]<stdout>:\n"
+        "[1,1]<stdout>:[rank 1] step=1 tokens=128[1,2]<stdout>:[rank 2] step=1 tokens=1\n[1,0]<stdout>:\n"
+    )
+    found = [(line.rank, line.task, line.text) for line in read(text) if line.text]
+    assert found == [(0, 0, "step=1 tokens=64"), (1, 1, "step=1 tokens=128"), (2, 2, "step=1 tokens=1")]
+
+
+def test_glued_text_keeps_the_collectors_facts_only():
+    found = read("[pod/bert-worker-1/pytorch] 2026-11-29T16:33:31.123456789Z [rank2]: x=1[rank3]: y\n")
+    assert [(line.rank, line.node, line.node_rank, line.stamp and line.stamp.text[-4:]) for line in found] == [
+        (2, "bert-worker-1", 2, "789Z"),
+        (3, "bert-worker-1", 2, "789Z"),
+    ]
+
+
+def test_rays_repeated_lines_are_a_doubt():
+    found = reading("\x1b[36m(RayTrainWorker pid=12)\x1b[0m step 3\x1b[32m [repeated 8x across cluster]\x1b[0m\n")
+    assert [line.text for line in found.lines] == ["step 3"]
+    assert "8 similar lines" in found.doubts[0]
+
+
+def test_journal_export_with_binary_message():
+    message = b"[rank0]: bad\nRuntimeError: \xff"
+    data = b"__CURSOR=1\n__REALTIME_TIMESTAMP=1764432000123456\n_HOSTNAME=node-0\nMESSAGE\n"
+    data += (
+        len(message).to_bytes(8, "little")
+        + message
+        + b"\n_PID=12\n\n__CURSOR=2\n__REALTIME_TIMESTAMP=1764432000123456\nMESSAGE=ok\n"
+    )
+    found = read(data)
+    assert [(line.source.line, line.rank, line.node, line.pid, line.text) for line in found] == [
+        (4, 0, "node-0", 12, "bad"),
+        (4, None, "node-0", 12, "RuntimeError: \ufffd"),
+        (11, None, None, None, "ok"),
+    ]
+
+
+# ---------------------------------------------------------------- hostile input
+
+SNIPPETS = [
+    "\n",
+    "\r",
+    "[rank1]: ",
+    "3: ",
+    '{"message": "',
+    '"}',
+    "\\n",
+    "Traceback (most recent call last):",
+    'File "',
+    "│ ",
+    "╰──╯",
+    "\x1b[",
+    "stdout P ",
+    "2026-04-30T02:12:41.844351500Z ",
+    "[1,2]<stdout>:",
+    "['Traceback (most recent call last)",
+]
+chunk = st.one_of(st.text(max_size=30), st.sampled_from(SNIPPETS))
+
+
+@given(st.lists(chunk, max_size=60).map("".join))
+@settings(max_examples=200, deadline=None)
+def test_any_text_is_read(text):
+    rows = text.removesuffix("\n").split("\n")
+    for line in read(text):
+        assert 1 <= line.source.line <= len(rows)
+        assert "\n" not in line.text
+
+
+@given(st.binary(max_size=400))
+@settings(max_examples=200, deadline=None)
+def test_any_bytes_are_read(data):
+    for line in read(data):
+        assert line.source.line >= 1
+
+
+@given(st.lists(st.text(alphabet="abc 12[]:\\", max_size=90), max_size=30))
+@settings(max_examples=200, deadline=None)
+def test_a_width_is_found_only_where_lines_end_there(rows):
+    width = rejoin.wrap_width(rows, lambda _: False)
+    assert width is None or any(len(row) == width for row in rows)

@@ -1,0 +1,120 @@
+"""Where reports are written: in one step, in place, appended; never half, never silently lost."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+
+import pytest
+
+from logsig import outputs
+from logsig.errors import OutputError
+
+
+def test_regular_file_is_replaced_in_one_step(tmp_path):
+    """A reader who holds the old file still reads the old report."""
+    path = tmp_path / "report"
+    path.write_text("old")
+    with path.open() as held:
+        outputs.write_file(str(path), "new", {})
+        assert held.read() == "old"
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["report"]
+
+
+def test_mode_of_the_file_stays(tmp_path):
+    """The new file has the mode of the old one; a new one has what the umask gives."""
+    path = tmp_path / "report"
+    path.write_text("old")
+    path.chmod(0o640)
+    outputs.write_file(str(path), "new", {})
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    mask = os.umask(0o027)
+    try:
+        outputs.write_file(str(tmp_path / "fresh"), "new", {})
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o640
+
+
+def test_symlink_stays_a_symlink(tmp_path):
+    """The file it points at is replaced."""
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "target").write_text("old")
+    (tmp_path / "link").symlink_to("there/target")
+    outputs.write_file(str(tmp_path / "link"), "new", {})
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "there" / "target").read_text() == "new"
+
+
+def test_file_of_several_names_is_written_in_place(tmp_path):
+    """A hard link keeps both names."""
+    (tmp_path / "a").write_text("old")
+    os.link(tmp_path / "a", tmp_path / "b")
+    outputs.write_file(str(tmp_path / "a"), "new", {})
+    assert (tmp_path / "b").read_text() == "new"
+
+
+def test_mount_is_written_in_place(tmp_path, monkeypatch):
+    """Where the kernel refuses to rename (a mounted termination log), the file is written as it is."""
+
+    def busy(_source, _target):
+        raise OSError(16, "Device or resource busy")
+
+    path = tmp_path / "termination-log"
+    path.write_text("a longer old message")
+    monkeypatch.setattr(os, "replace", busy)
+    outputs.write_file(str(path), "new", {})
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["termination-log"]
+
+
+def test_pipe_is_written_in_place(tmp_path):
+    """A named pipe gets the report."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    got = []
+    reader = threading.Thread(target=lambda: got.append(path.read_text()))
+    reader.start()
+    outputs.write_file(str(path), "new", {})
+    reader.join(10)
+    assert got == ["new"]
+
+
+def test_device_is_written_in_place():
+    """``-O k8s=/dev/null`` doesn't replace the device."""
+    outputs.write_file("/dev/null", "new", {})
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_step_summary_is_appended(tmp_path):
+    """What other steps wrote stays."""
+    path = tmp_path / "summary"
+    path.write_text("before\n")
+    outputs.write_file(str(path), "ours\n", {"GITHUB_STEP_SUMMARY": str(path)})
+    assert path.read_text() == "before\nours\n"
+
+
+def test_step_summary_over_the_limit_is_left_as_it_is(tmp_path):
+    """Beyond 1 MiB GitHub would drop all of it."""
+    path = tmp_path / "summary"
+    path.write_text("x" * (1024 * 1024 - 2))
+    with pytest.raises(OutputError, match="limit of 1 MiB"):
+        outputs.write_file(str(path), "ours\n", {"GITHUB_STEP_SUMMARY": str(path)})
+    assert path.stat().st_size == 1024 * 1024 - 2
+
+
+@pytest.mark.parametrize("path", ["/nonexistent/report", "/proc/version", "/"])
+def test_place_that_takes_no_report_is_named(path):
+    """The fault names the file."""
+    with pytest.raises(OutputError, match=path):
+        outputs.write_file(path, "new", {})
+
+
+def test_full_disk_is_said():
+    """A report that doesn't fit is a fault."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    with pytest.raises(OutputError, match="No space left"):
+        outputs.write_file("/dev/full", "new", {})
