@@ -1,6 +1,7 @@
 # Every target uses the virtual environment in .venv; `make venv` makes it. PYTHON=... chooses another interpreter.
 PYTHON ?= .venv/bin/python
-SEEDS ?= 1
+SEED ?= 1
+RUNS ?= 50
 
 .PHONY: help venv check format lint types test signatures bench lab fuzz schema dist
 
@@ -34,11 +35,12 @@ schema:          ## write docs/signature.schema.json anew from the model
 bench:           ## ratios beside other tools; makes its own inputs
 	$(PYTHON) benchmarks/run.py
 
-lab:             ## run the failing jobs of fixtures/lab (needs the extra: pip install -e '.[lab]')
-	$(PYTHON) fixtures/lab/run.py
+lab:             ## run failing jobs with known faults and score the diagnoses (pip install -e '.[lab]'); SEED=1 RUNS=50
+	$(PYTHON) fixtures/lab/run_lab.py --seed $(SEED) --runs $(RUNS) --out .lab/seed$(SEED)
+	$(PYTHON) fixtures/lab/run_lab.py --score .lab/seed$(SEED) --logsig "$(PYTHON) -m logsig" --misses
 
-fuzz:            ## longer property tests: HYPOTHESIS_PROFILE=fuzz
-	HYPOTHESIS_PROFILE=fuzz $(PYTHON) -m pytest -q -n auto -k property
+fuzz:            ## the property tests alone, with many more inputs
+	$(PYTHON) -m pytest -q -n auto -m hypothesis --hypothesis-profile fuzz
 
 dist:            ## wheel and sdist
 	$(PYTHON) -m build

@@ -82,7 +82,7 @@ def cut(source: Source, reach: int) -> Iterator[Block]:
 
     ``reach`` bytes of what came before stay in front of each block, for literals that a cut line breaks.
     """
-    return _cut(source, reach, (b"", 0), 0, is_part=False)
+    return _cut(source, reach, (b"\n" * reach, 0), 0, is_part=False)
 
 
 def cut_from(source: Source, reach: int, position: int, before: bytes, *, is_part: bool) -> Iterator[Block]:
@@ -91,6 +91,8 @@ def cut_from(source: Source, reach: int, position: int, before: bytes, *, is_par
     ``before`` is what precedes ``position``: a block and ``reach`` bytes more, or all there is. Where the source
     ``is_part`` of the input, the line at its end is left to the next part.
     """
+    if position == 0:
+        return _cut(source, reach, (b"\n" * reach, 0), 0, is_part=is_part)
     newline = before.rfind(b"\n", max(0, len(before) - BLOCK))
     rest = len(before) - newline - 1 if newline >= 0 else _left_of_cut(before[-BLOCK:])
     return _cut(source, reach, (before, rest), position - rest, is_part=is_part)

@@ -11,7 +11,7 @@ from typing import Any
 
 import hyperscan
 
-from logsig.engine import Buffer, Hit, ordered, spelled
+from logsig.engine import Buffer, Hit, spelled
 
 LIMIT = 1 << 30
 """Longest buffer of one call; hyperscan's own lengths are 32 bits wide."""
@@ -35,15 +35,17 @@ class HyperscanEngine:
             return []
         if len(data) > LIMIT:
             raise ValueError(f"buffer of {len(data)} bytes; at most {LIMIT} at once")
-        found: list[Hit] = []
-        owners, keep = self._owners, found.append
+        found: list[int] = []
+        owners, many, keep = self._owners, len(self._owners), found.append
 
         def on_match(pattern: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            keep((owners[pattern], end))
+            keep(end * many + owners[pattern])
 
         scan: Any = self._database.scan  # its annotations know no memoryview
         scan(data, match_event_handler=on_match)
-        return ordered(found) if found else found
+        if len(found) > 1:
+            found = sorted(set(found))
+        return [(key % many, key // many) for key in found]
 
 
 def _compile(patterns: list[bytes]) -> hyperscan.Database:

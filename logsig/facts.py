@@ -143,6 +143,7 @@ _SPAWNED = re.compile(r"process (?P<pid>\d+) spawned with command: .*--local_ran
 _RAY_RANK = re.compile(
     r"^- \(ip=(?P<ip>[^,]+), pid=(?P<pid>\d+)\) world_rank=(?P<rank>\d+), local_rank=(?P<local>\d+), node_rank=(?P<node>\d+)"
 )
+_RAY_SETUP = re.compile(r"\[rank=(?P<rank>\d+), world_size=(?P<size>\d+)\]")
 _GLOBAL_RANKS = re.compile(
     r"^\s*(?P<key>group_rank|local_ranks|global_ranks|restart_count|global_world_sizes|master_addr)=(?P<value>\[[^\]]*\]|[\w.:-]+)"
 )
@@ -278,6 +279,9 @@ class _Reader:
         elif "world_rank=" in text and (found := _RAY_RANK.search(text)):
             self.notes.pid_rank[int(found["pid"])] = int(found["rank"])
             self.notes.host_pid_rank[(found["ip"], int(found["pid"]))] = int(found["rank"])
+        elif line.pid is not None and "[rank=" in text and (found := _RAY_SETUP.search(text)):
+            self.notes.pid_rank[line.pid] = int(found["rank"])
+            self.world[int(found["size"])] += 1
         elif "pid" in text and (found := _RANK_PID.search(text)):
             self.notes.pid_rank.setdefault(int(found["pid"] or found["pid2"]), int(found["rank"] or found["rank2"]))
         if line.rank is not None and line.pid is not None:

@@ -135,7 +135,7 @@ def _suspects(rows: Sequence[_Row], stuck: Sequence[_Row], expected: set[int]) -
                 dict.fromkeys(behind, "behind"),
             )
     silent = expected - {row.rank for row in rows}
-    if silent and rows and len(silent) <= max(1, len(expected) // 2) and len(rows) >= 1 and len(expected) > 1:
+    if waited and silent and len(silent) <= max(1, len(expected) // 2) and len(rows) >= 1 and len(expected) > 1:
         return (
             silent,
             f"{_names(silent).capitalize()} said nothing while the other ranks reported a stuck collective.",

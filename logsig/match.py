@@ -29,7 +29,7 @@ MAX_TEXT = 16_384
 _ROLE_ORDER = {"initiator": 0, "either": 1, "collateral": 2, "notice": 3, "witness": 4}
 
 _LEAD = re.compile(
-    r"""^\W{0,3}(?:
+    r"""^[^\w\#/*>;|]{0,3}(?:
         (?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failure|Failed|Timeout|Closed|Fault)?\w*:\s+
       | (?:ERROR|Error|error|FATAL|Fatal|fatal|CRITICAL|Exception|Warning|WARNING|WARN|E|F)\s?[:\]|-]\s*
       | \[[^\]\n]{0,160}\]:?\s*

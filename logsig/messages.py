@@ -131,6 +131,9 @@ class _Grouper:
         current = stack[-1]
         if current.kind == "frames":
             return self._feed_frames(stack, line, text)
+        if current.kind == "text" and current.more < 3 and "Error" in (current.exception or "") and _FRAME.match(text):
+            self._reopen(current)  # a remote traceback: frames and the real exception follow
+            return self._feed_frames(stack, line, text)
         if _CHAIN.match(text.strip()):
             current.pending_link = True
             current.more = 0
@@ -152,6 +155,11 @@ class _Grouper:
             return True
         self._close(writer, current)
         return False
+
+    def _reopen(self, current: _Open) -> None:
+        """What looked like the end was the head of a remote traceback (Ray's ``RayTaskError(ValueError): ray::…``)."""
+        current.kind, current.exception, current.frames = "frames", None, []
+        current.more, current.code_next, current.dedent = 0, False, 0
 
     def _link(self, current: _Open, line: LogLine) -> None:
         """A further traceback of the same chain: what stood open becomes a link of it."""

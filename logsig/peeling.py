@@ -235,6 +235,11 @@ class Peeler:
             rest, layers = self._without_tail(rest, layers, fields)
         return Peeled(rest, pos, layers, fields)
 
+    def peel_whole(self, line: str) -> Peeled:
+        """Take off all prefixes, also behind the mark of a part."""
+        peeled = self.peel(line)
+        return self.peel(peeled.text, peeled) if "part" in peeled.fields and "\n" not in peeled.text else peeled
+
     def _without_tail(self, text: str, layers: tuple[str, ...], fields: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
         for prefix, pattern in self._at_end:
             if prefix.after and not any(tag in layers for tag in prefix.after):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
@@ -24,7 +24,7 @@ _LAUNCHERS_OWN = re.compile(r"(?:srun|slurmstepd[\w.-]*|mpirun|mpiexec|prterun|s
 
 
 LEAST_SHARE = 0.1
-"""Of all lines that carry a weak prefix, where those between the first and the last carry it throughout."""
+"""Of all lines, that must carry a weak prefix, where those between the first and the last carry it throughout."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,10 @@ class Prefixes:
         """Which weak dialects a file speaks, from a sample of its lines; in rounds, as weak ones may nest."""
         dialect = Dialect()
         for _ in range(3):
-            peel = self.peeler(dialect).peel
+            peel = self.peeler(dialect).peel_whole
             peeled = [one for line in lines if (one := peel(line)).text and not one.text.isspace()]
-            more = self._shown([one for one in peeled if not _LAUNCHERS_OWN.match(one.text)], dialect)
+            heads = [one for one in peeled if not _LAUNCHERS_OWN.match(one.text)]
+            more = self._shown(heads, dialect, lambda text: bool(peel(text).layers))  # noqa: B023 (called at once)
             if not more:
                 break
             dialect = replace(dialect, known={**dialect.known, **more})
@@ -60,7 +61,9 @@ class Prefixes:
                 dialect = replace(dialect, label=self._meaning_of_label(dialect, lines))
         return dialect
 
-    def _shown(self, peeled: Sequence[Peeled], dialect: Dialect) -> dict[str, Labels | None]:
+    def _shown(
+        self, peeled: Sequence[Peeled], dialect: Dialect, is_prefixed: Callable[[str], bool]
+    ) -> dict[str, Labels | None]:
         """Weak dialects that the lines show next, with their labels."""
         grammar = self.grammar
         found: dict[str, Labels | None] = {}
@@ -76,15 +79,15 @@ class Prefixes:
                     one.text for one in peeled if grammar.may_follow(prefix, grammar.state(one.layers, one.fields))
                 ]
             may = len(heads) if opens is opening.ANY else sum(first[character] for character in opens)
-            if heads and may >= min(rule.share, LEAST_SHARE) * len(heads):
-                labels = _labels(rule, grammar.compiled[prefix.name], heads)
+            if heads and may >= rule.lines:
+                labels = _labels(rule, grammar.compiled[prefix.name], heads, is_prefixed)
                 if labels:
                     found[prefix.name] = None if rule.numbered else Labels.of(labels)
         return found
 
     def _meaning_of_label(self, dialect: Dialect, lines: Sequence[str]) -> Literal["rank", "local_rank"]:
         """``[trainer 3]:`` shows a global rank unless torch's own rank stands behind it and differs."""
-        peel = self.peeler(dialect).peel
+        peel = self.peeler(dialect).peel_whole
         fields: Mapping[str, int]
         for fields in (peel(line).fields for line in lines):
             if fields.get("label", fields.get("rank")) != fields.get("rank"):
@@ -98,25 +101,31 @@ def load_prefixes() -> Prefixes:
     return Prefixes(dialects.shipped())
 
 
-def _labels(rule: Consistency, pattern: re.Pattern[str], heads: Sequence[str]) -> list[str]:
+def _labels(
+    rule: Consistency, pattern: re.Pattern[str], heads: Sequence[str], is_prefixed: Callable[[str], bool]
+) -> list[str]:
     """The labels of the lines that carry the prefix, where those are enough and as they should be; else nothing."""
-    found = {number: label_of(match) for number, head in enumerate(heads) if (match := pattern.match(head))}
-    labels = list(found.values())
-    if len(labels) < rule.lines or _are_rising(labels) != rule.numbered:
+    found = {number: match for number, head in enumerate(heads) if (match := pattern.match(head))}
+    labels = {number: label_of(match) for number, match in found.items()}
+    if len(labels) < rule.lines or _are_rising(list(labels.values())) != rule.numbered:
         return []
     share = len(labels) / len(heads)
-    enough = share >= rule.share or (share >= LEAST_SHARE and _fill_their_part(rule, found))
-    several = len(set(labels)) >= rule.labels or (rule.alone is not None and share >= rule.alone)
-    return labels if enough and several else []
+    several = len(set(labels.values())) >= rule.labels or (rule.alone is not None and share >= rule.alone)
+    if not several:
+        return []
+    if share >= rule.share or (share >= LEAST_SHARE and _fill_their_part(rule, labels)):
+        return list(labels.values())
+    behind = sum(is_prefixed(heads[number][match.end() :]) for number, match in found.items())
+    return list(labels.values()) if not rule.numbered and behind > 0.5 * len(found) else []
 
 
-def _fill_their_part(rule: Consistency, found: Mapping[int, str]) -> bool:
+def _fill_their_part(rule: Consistency, labels: Mapping[int, str]) -> bool:
     """True where nearly all lines from the first to the last carry a label, the same labels again and again.
 
     Before and behind stands what the launcher itself says.
     """
-    part = max(found) - min(found) + 1
-    return len(found) >= max(rule.share, 0.8) * part and len(found) >= 3 * len(set(found.values()))
+    part = max(labels) - min(labels) + 1
+    return len(labels) >= max(rule.share, 0.8) * part and len(labels) >= 3 * len(set(labels.values()))
 
 
 def _are_rising(labels: Sequence[str]) -> bool:

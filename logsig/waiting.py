@@ -193,7 +193,8 @@ def peers_only(case: Case) -> Verdict | None:
         said = "Every rank reports the same and none shows a failure of its own: nobody can be named."
     else:
         said = "The log holds only consequences of a failure that it doesn't show; nobody can be named."
-    quiet = tuple(sorted(rank for rank in case.quiet() if rank in case.stories.ranks))
+    heard = len(case.stories.ranks) == len(case.ranks)
+    quiet = tuple(sorted(case.quiet())) if heard else ()  # with most ranks unheard, naming the heard ones would mislead
     return Verdict(root=root, candidates=quiet[:16], because=(said,))
 
 

@@ -42,11 +42,11 @@ class Limits(NamedTuple):
     """Windows for a literal where no writer is named: it may be many."""
     apart: int = 64 << 10
     """A hit that far from the last one of its kind is another incident."""
-    incidents: int = 128
-    again: int = 2 << 20
+    incidents: int = 64
+    again: int = 512 << 10
     """Bytes for further incidents of one literal and writers met before."""
-    again_in_all: int = 8 << 20
-    in_all: int = 48 << 20
+    again_in_all: int = 4 << 20
+    in_all: int = 32 << 20
 
     @staticmethod
     def shared(inputs: int) -> Limits:

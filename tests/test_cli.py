@@ -156,7 +156,8 @@ def test_exit_codes_of_a_diagnosis(found, words, code, log, answers):
         ["--template", "missing.j2", "train.log"],
     ],
 )
-def test_usage_is_two(words, log, answers, capsys):
+@pytest.mark.usefixtures("log")
+def test_usage_is_two(words, answers, capsys):
     """What can't be meant is refused with one line, and nothing is analysed."""
     calls = answers(key_error())
     assert cli.run(words) == 2
@@ -293,15 +294,9 @@ def test_termination_still_diagnoses():
 
 def test_closed_pipe_is_a_quiet_end(log):
     """``logsig … | head -1`` says nothing on stderr."""
-    done = subprocess.run(
-        f"{sys.executable} -m logsig {log} | head -n 1; exit ${{PIPESTATUS[0]}}",
-        shell=True,
-        executable="/bin/bash",
-        capture_output=True,
-        timeout=60,
-        check=False,
-        cwd=os.path.dirname(os.path.dirname(__file__)),
-    )
+    script = f"{sys.executable} -m logsig {log} | head -n 1; exit ${{PIPESTATUS[0]}}"
+    root = os.path.dirname(os.path.dirname(__file__))
+    done = subprocess.run(["/bin/bash", "-c", script], capture_output=True, timeout=60, check=False, cwd=root)
     assert done.returncode == 0
     assert done.stderr == b""
     assert done.stdout.count(b"\n") == 1

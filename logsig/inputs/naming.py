@@ -27,9 +27,10 @@ INSIDE = "py_callstack"
 
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".lz4")
 KINDS = (
-    "pt pth ptl ckpt safetensors bin npy npz pkl pickle h5 hdf5 parquet arrow feather onnx model distcp metadata lock",
-    "pid sock so o a whl py pyc pyi ipynb sh sbatch slurm c cpp cu cuh h hpp proto patch diff yaml yml json toml cfg ini",
-    "conf csv tsv md rst htm html css js xml png jpg jpeg gif svg webp pdf mp4 wav db sqlite sqlite3 nsys-rep qdrep prof",
+    "pt pth ptl ckpt safetensors bin npy npz pkl pickle h5 hdf5 parquet arrow feather onnx model distcp metadata",
+    "lock pid sock so o a whl py pyc pyi ipynb sh sbatch slurm c cpp cu cuh h hpp proto patch diff yaml yml json toml",
+    "cfg ini conf csv tsv md rst htm html css js xml png jpg jpeg gif svg webp pdf mp4 wav db sqlite sqlite3 nsys-rep",
+    "qdrep prof",
 )
 OTHER_KINDS = frozenset(" ".join(KINDS).split())
 OTHER_NAMES = ("requirements", "constraints", "readme", "license", "notice", "cmakelists", ".")
