@@ -1,174 +1,257 @@
-"""One command, one table: logsig beside other tools, on inputs made here. Ratios hold from machine to machine; seconds don't.
+"""Ratios of logsig beside other tools, on inputs made here: one table.
 
-    python benchmarks/run.py --mb 250 --runs 3
+usage: run.py [--size MEGABYTES] [--rounds N] [--folder DIR] [--breadth] [--calls]
 
-Every tool is run in turn, several times; the table shows the median and the peak memory of one process.
+Seconds depend on the machine and its mood; the ratios hold better. So all tools run in turn, several rounds, and the
+median of each counts. ``--breadth`` prints how time grows with ranks, signatures and attempts; ``--calls`` counts Python
+calls on a fixed input, which no mood changes: run it before and after a change.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import math
 import os
-import random
 import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-DATA = ROOT / "benchmarks" / "data"
-RANKS = 64
-BLOCK = 1 << 20
-LOGSIG = [sys.executable, "-m", "logsig"]
+import logs
+
+HERE = Path(__file__).parent
+PYTHON = sys.executable
+MEGA = 1_000_000
 
 
-@dataclass
-class Tool:
-    """A command, and how it fared."""
+class Contestant(NamedTuple):
+    """One command."""
 
     name: str
     command: str
-    against: str | None = None
-    """The tool that its time is compared with."""
-    seconds: list[float] = field(default_factory=list)
-    peak: int = 0
+    base: str
+    """Name of the one it is measured against."""
+    wanted: float | None = None
+    """Ratio to the base that must not be passed."""
+    log: str = ""
+    """What it reads, for MB/s."""
 
 
-# ---------------------------------------------------------------- inputs
+class Result(NamedTuple):
+    """What one run took."""
+
+    seconds: float
+    peak: int
+    """Kilobytes, of the largest process."""
 
 
-def make_log(path: Path, megabytes: int) -> Path:
-    """Write a training log of many ranks that ends in a failure; the same bytes every time."""
-    if not path.exists():
-        with path.open("wb") as out:
-            for block in _blocks(megabytes):
-                out.write(block)
-            out.write(_failure())
-    return path
+def main() -> None:
+    """Runs what was asked for."""
+    options = _options()
+    with tempfile.TemporaryDirectory(dir=options.folder, prefix="logsig-bench-") as folder:
+        if options.calls:
+            count_calls(Path(folder))
+        elif options.breadth:
+            breadth(Path(folder))
+        else:
+            compare(Path(folder), options.size * MEGA, options.rounds)
 
 
-def _blocks(megabytes: int) -> Iterator[bytes]:
-    chance = random.Random(1)
-    step = 0
-    for _ in range(megabytes):
-        lines, size = [], 0
-        while size < BLOCK:
-            rank = len(lines) % RANKS
-            step += rank == 0
-            loss = 2 + chance.random()
-            line = f"[rank{rank}]: 2025-03-01 10:{step // 60 % 60:02}:{step % 60:02},123 INFO step {step} loss {loss:.4f} lr 1.2e-04 tok/s 41234\n"
-            lines.append(line)
-            size += len(line)
-        yield "".join(lines).encode()
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=1000, help="megabytes of the large log (default 1000)")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each command (default 5)")
+    parser.add_argument("--folder", help="where the inputs go, some gigabytes (default: the temporary folder)")
+    parser.add_argument("--breadth", action="store_true", help="growth with ranks, signatures and attempts instead")
+    parser.add_argument("--calls", action="store_true", help="numbers of Python calls instead")
+    return parser.parse_args()
 
 
-def _failure() -> bytes:
+# ---------------------------------------------------------------- beside other tools
+
+
+def compare(folder: Path, size: int, rounds: int) -> None:
+    """Prints the table of ratios."""
+    literals = _literals(folder)
+    logs.write(folder / "big.log", logs.training(size))
+    logs.write(folder / "mega.log", logs.training(MEGA))
+    logs.write(folder / "storm.log", logs.storm(size // 4))
+    _pack(folder / "big.log", folder / "big.log.gz")
+    contestants = [one for one in _contestants(folder, literals) if _is_installed(one.command)]
+    results: dict[str, list[Result]] = {one.name: [] for one in contestants}
+    for _ in range(rounds):
+        for one in contestants:
+            results[one.name].append(run(one.command, folder))
+    _print_table(contestants, results, folder)
+
+
+def _contestants(folder: Path, literals: Path) -> list[Contestant]:
+    logsig = f"{PYTHON} -m logsig diagnose"
+    number = len(literals.read_bytes().splitlines())
+    print(f"{number} literals, {(folder / 'big.log').stat().st_size / MEGA:.0f} MB, {os.cpu_count()} cores\n")
+    slow = folder / "slow.log"
+    slow.write_bytes((folder / "big.log").read_bytes()[: 20 * MEGA])
+    return [
+        Contestant("logsig", f"{logsig} big.log", "rg", 1 / 3, "big.log"),
+        Contestant("logsig --jobs 1", f"{logsig} --jobs 1 big.log", "rg", 1 / 2, "big.log"),
+        Contestant("logsig, to the loop", f"{logsig} --jobs 1 big.log", "bare loop", 1.5, "big.log"),
+        Contestant("bare loop", f"{PYTHON} {HERE / 'bare.py'} literals.txt big.log", "rg", None, "big.log"),
+        Contestant("rg", "rg -c -F -f literals.txt big.log", "rg", None, "big.log"),
+        Contestant("grep", "grep -c -F -f literals.txt big.log", "rg", None, "big.log"),
+        Contestant("wc -l", "wc -l big.log", "rg", None, "big.log"),
+        Contestant("logsig, pipe", f"cat big.log | {logsig} -", "rg", None, "big.log"),
+        Contestant("logsig, gzip", f"{logsig} big.log.gz", "zcat | logsig", 0.9, "big.log"),
+        Contestant("zcat | logsig", f"zcat big.log.gz | {logsig} -", "zcat | logsig", None, "big.log"),
+        Contestant("logsig, storm", f"{logsig} storm.log", "rg, storm", None, "storm.log"),
+        Contestant("rg, storm", "rg -c -F -f literals.txt storm.log", "rg, storm", None, "storm.log"),
+        Contestant("lnav, 20 MB", "lnav -n -q -c ':filter-in Traceback' slow.log", "lnav, 20 MB", None, "slow.log"),
+        Contestant("logsig --version", f"{PYTHON} -m logsig --version", "import click", 1.5),
+        Contestant("import click", f"{PYTHON} -c 'import click'", "import click"),
+        Contestant("logsig, 1 MB", f"{logsig} mega.log", "three imports", 2.0, "mega.log"),
+        Contestant("three imports", f"{PYTHON} -c 'import click, jinja2, pydantic'", "three imports"),
+    ]
+
+
+def _is_installed(command: str) -> bool:
+    return shutil.which(command.split()[0]) is not None
+
+
+def run(command: str, folder: Path) -> Result:
+    """Runs a command line of a shell and waits for all of it."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(HERE.parent)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _, _, usage = os.wait4(process.pid, 0)
+    return Result(time.perf_counter() - start, usage.ru_maxrss)
+
+
+def _print_table(contestants: Sequence[Contestant], results: dict[str, list[Result]], folder: Path) -> None:
+    medians = {name: statistics.median(one.seconds for one in found) for name, found in results.items()}
+    print(f"{'':22} {'seconds':>8} {'MB/s':>7} {'peak MB':>8}   ratio")
+    for one in contestants:
+        seconds = medians[one.name]
+        peak = max(found.peak for found in results[one.name]) / 1000
+        speed = f"{(folder / one.log).stat().st_size / MEGA / seconds:7.0f}" if one.log else " " * 7
+        ratio = (
+            f"{seconds / medians[one.base]:.2f} x {one.base}" if one.base in medians and one.base != one.name else ""
+        )
+        wanted = f"  (wanted: at most {one.wanted:.2f})" if one.wanted and ratio else ""
+        print(f"{one.name:22} {seconds:8.2f} {speed} {peak:8.0f}   {ratio}{wanted}")
+
+
+def _literals(folder: Path) -> Path:
+    sys.path.insert(0, str(HERE.parent))
     from logsig import load_catalog
 
-    return load_catalog().proof("cuda-oom").examples[0].log.encode() + b"\n"
-
-
-def make_literals(path: Path) -> Path:
-    """Write all literals that logsig scans for, one a line, for the searchers."""
-    from logsig import load_catalog
-
+    path = folder / "literals.txt"
     path.write_bytes(b"\n".join(load_catalog().scan_literals) + b"\n")
     return path
 
 
-# ---------------------------------------------------------------- the bare loop
+def _pack(log: Path, packed: Path) -> None:
+    with log.open("rb") as source, gzip.open(packed, "wb", compresslevel=6) as target:
+        shutil.copyfileobj(source, target, 1 << 20)
 
 
-def bare(path: str) -> None:
-    """Read, find literals, count newlines: what no Python program with this engine can undercut."""
-    from logsig import load_catalog
-    from logsig.engine import make_engine
-
-    engine = make_engine([literal.decode() for literal in load_catalog().scan_literals])
-    hits = newlines = 0
-    with open(path, "rb", buffering=0) as log:
-        while block := log.read(4 << 20):
-            hits += len(engine.find(block))
-            newlines += block.count(b"\n")
-    print(hits, newlines)
+# ---------------------------------------------------------------- growth
 
 
-# ---------------------------------------------------------------- measuring
+def breadth(folder: Path) -> None:
+    """Prints how the time grows where a job grows, with the exponent: 1 is linear."""
+    logsig = f"{PYTHON} -m logsig diagnose --jobs 1"
+    for count in (64, 1024, 16384):
+        logs.write(folder / f"ranks-{count}.log", logs.training(64 * MEGA, ranks=count))
+    _growth("ranks", {count: f"{logsig} ranks-{count}.log" for count in (64, 1024, 16384)}, folder)
+    for count in (1, 10, 100):
+        logs.write(folder / f"attempts-{count}.log", logs.training(64 * MEGA, attempts=count))
+    _growth("attempts", {count: f"{logsig} attempts-{count}.log" for count in (1, 10, 100)}, folder)
+    for count in (100, 400, 1600):
+        logs.write(folder / f"size-{count}.log", logs.training(count * MEGA))
+    _growth("megabytes", {count: f"{logsig} size-{count}.log" for count in (100, 400, 1600)}, folder)
+    for count in (150, 600, 2000):
+        _pack_of(folder / f"pack-{count}", count)
+    commands = {count: f"{logsig} --signatures pack-{count} size-100.log" for count in (150, 600, 2000)}
+    _growth("signatures", commands, folder)
 
 
-def measure(tools: list[Tool], runs: int) -> None:
-    """Run all tools in turn, so that a busy moment of the machine hits all alike."""
-    for _ in range(runs):
-        for tool in tools:
-            start = time.perf_counter()
-            process = subprocess.Popen(tool.command, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            _, _, usage = os.wait4(process.pid, 0)
-            process.returncode = 0
-            tool.seconds.append(time.perf_counter() - start)
-            tool.peak = max(tool.peak, usage.ru_maxrss)
+def _growth(what: str, commands: dict[int, str], folder: Path) -> None:
+    for command in commands.values():
+        run(command, folder)  # caches warm
+    times = {count: min(run(command, folder).seconds for _ in range(3)) for count, command in commands.items()}
+    counts = sorted(times)
+    exponent = math.log(times[counts[-1]] / times[counts[0]]) / math.log(counts[-1] / counts[0])
+    row = ", ".join(f"{count:,}: {times[count]:.2f} s" for count in counts)
+    print(f"{what:12} {row}   exponent {exponent:.2f}")
 
 
-def table(tools: list[Tool]) -> str:
-    """Lay out medians, ratios and memory."""
-    median = {tool.name: statistics.median(tool.seconds) for tool in tools}
-    rows = [f"{'':38} {'seconds':>8} {'MB':>6}  ratio"]
-    for tool in tools:
-        ratio = f"{median[tool.name] / median[tool.against]:.2f} x {tool.against}" if tool.against else ""
-        rows.append(f"{tool.name:38} {median[tool.name]:8.2f} {tool.peak // 1024:6}  {ratio}".rstrip())
-    return "\n".join(rows)
+def _pack_of(folder: Path, count: int) -> None:
+    """Writes signatures that no log matches."""
+    folder.mkdir()
+    for number in range(count):
+        text = f"made-up failure number {number} of subsystem {number * 7919 % 10007}"
+        (folder / f"made-up-{number}.yaml").write_text(
+            f"""schema: 1
+id: made-up-{number}
+title: A failure made up for a benchmark
+family: host
+role: initiator
+severity: error
+since: 0.1.0
+summary: Made up.
+explanation: Made up.
+match:
+  literals: ["{text}"]
+examples:
+  - name: one
+    log: "{text}\\n"
+counterexamples:
+  - name: other
+    why: says nothing of the kind
+    log: "all is well\\n"
+"""
+        )
 
 
-def tools_for(log: Path, literals: Path, small: Path, packed: Path) -> list[Tool]:
-    """List what is installed here."""
-    logsig = " ".join(LOGSIG)
-    python = sys.executable
-    found = [
-        Tool("wc -l", f"wc -l {log}"),
-        Tool("read, literals, newlines (bare)", f"{python} {__file__} --bare {log}"),
-        Tool("logsig", f"{logsig} {log}", "read, literals, newlines (bare)"),
-        Tool("logsig --jobs 1", f"{logsig} --jobs 1 {log}", "read, literals, newlines (bare)"),
-    ]
-    if shutil.which("rg"):
-        found.append(Tool("rg -c -F -f, as many literals", f"rg -c -F -f {literals} {log}", "logsig"))
-    if shutil.which("grep"):
-        found.append(Tool("grep -c -F -f, as many literals", f"LC_ALL=C grep -c -F -f {literals} {log}", "logsig"))
-    return [
-        *found,
-        Tool("zcat | logsig", f"zcat {packed} | {logsig}"),
-        Tool("logsig on gzip", f"{logsig} {packed}", "zcat | logsig"),
-        Tool("import click", f"{python} -c 'import click'"),
-        Tool("logsig --version", f"{logsig} --version", "import click"),
-        Tool("import click, jinja2, pydantic", f"{python} -c 'import click, jinja2, pydantic'"),
-        Tool("logsig on 1 MB", f"{logsig} {small}", "import click, jinja2, pydantic"),
-    ]
+# ---------------------------------------------------------------- counts
 
 
-def main() -> None:
-    """Make the inputs, measure, print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--mb", type=int, default=250, help="size of the large log (default: 250)")
-    parser.add_argument("--runs", type=int, default=3, help="runs of each tool (default: 3)")
-    parser.add_argument("--bare", metavar="LOG", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.bare:
-        bare(options.bare)
-        return
-    DATA.mkdir(exist_ok=True)
-    log, small = make_log(DATA / f"train-{options.mb}.log", options.mb), make_log(DATA / "train-1.log", 1)
-    packed = Path(f"{log}.gz")
-    if not packed.exists():
-        with log.open("rb") as plain, gzip.open(packed, "wb", 1) as out:
-            shutil.copyfileobj(plain, out, BLOCK)
-    tools = tools_for(log, make_literals(DATA / "literals.txt"), small, packed)
-    os.chdir(ROOT)
-    measure(tools, options.runs)
-    print(f"{options.mb} MB, {RANKS} ranks, {options.runs} runs each, median\n\n{table(tools)}")
+def count_calls(folder: Path) -> None:
+    """Prints how many Python functions each module of logsig calls for three inputs."""
+    sys.path.insert(0, str(HERE.parent))
+    from logsig import analyze, load_catalog
+
+    catalog = load_catalog()
+    inputs = {
+        "training, 16 MB": logs.write(folder / "training.log", logs.training(16 * MEGA)),
+        "small, 0.2 MB": logs.write(folder / "small.log", logs.training(MEGA // 5)),
+        "storm, 8 MB": logs.write(folder / "storm.log", logs.storm(8 * MEGA)),
+    }
+    analyze([str(inputs["small, 0.2 MB"])], catalog, jobs=1)  # what is compiled once
+    for name, path in inputs.items():
+        calls: dict[str, int] = {}
+
+        def count(frame: object, event: str, _argument: object, calls: dict[str, int] = calls) -> None:
+            if event == "call":
+                module = str(getattr(frame, "f_globals", {}).get("__name__", ""))
+                calls[module] = calls.get(module, 0) + 1
+
+        sys.setprofile(count)
+        analyze([str(path)], catalog, jobs=1)
+        sys.setprofile(None)
+        print(f"{name}: {sum(calls.values()):,} calls")
+        for module, number in sorted(calls.items(), key=lambda item: -item[1])[:8]:
+            print(f"    {module:28} {number:>10,}")
 
 
 if __name__ == "__main__":

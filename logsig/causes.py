@@ -41,7 +41,7 @@ def explains(cause: Event, effect: Event, catalog: Catalog) -> bool:
         return _before(cause, effect) and not (outside_cause and _same_kind(cause, effect))
     if cause.rank is not None and cause.rank == effect.rank:
         return _before(cause, effect)
-    return False
+    return cause.role == "initiator" and effect.role == "either" and not _is_exit(effect, catalog)
 
 
 def _declared(cause: Event, effect: Event, catalog: Catalog) -> bool:
@@ -57,6 +57,11 @@ def _declared(cause: Event, effect: Event, catalog: Catalog) -> bool:
 
 def is_outside(event: Event, catalog: Catalog) -> bool:
     return catalog.get(event.signature).points_at == "nobody" and not event.derived
+
+
+def _is_exit(event: Event, catalog: Catalog) -> bool:
+    """A fatal signal, by report or by a dying process's own words, is nobody's consequence by default."""
+    return event.derived or any(name.startswith("exit-") for name in catalog.get(event.signature).match.derived)
 
 
 def _same_kind(first: Event, second: Event) -> bool:

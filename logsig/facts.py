@@ -79,9 +79,14 @@ _FLAGS = (
         "TORCH_DISTRIBUTED_DEBUG",
         re.compile(r"\bTORCH_DISTRIBUTED_DEBUG['\"]?\s*[:=]\s*['\"]?(DETAIL|INFO|OFF)"),
     ),
+    (
+        "cuda_launch_blocking",
+        "CUDA_LAUNCH_BLOCKING",
+        re.compile(r"\bCUDA_LAUNCH_BLOCKING['\"]?\s*[:=]\s*['\"]?(1)\b"),
+    ),
     ("zero_stage", "zero", re.compile(r"\bzero_(?:optimization_)?stage['\"]?\s*[:=\.]*\s*(\d)\b", re.IGNORECASE)),
 )
-_HEARSAY = re.compile(r"keyword argument|you can|Try|could|please|if you|set\s+`|warn\(", re.IGNORECASE)
+_HEARSAY = re.compile(r"keyword argument|consider|you can|Try|could|please|if you|set\s+`|warn\(", re.IGNORECASE)
 _FRAMEWORKS = (
     ("mmengine", ("/mmengine/", "/mmcv/")),
     (

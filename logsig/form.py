@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import median
 
-from logsig import rejoin
+from logsig import clocks, rejoin
 from logsig.peeling import Dialect, Peeled, Peeler
 from logsig.prefix import Prefixes
 
 Windows = Sequence[Sequence[str]]
+
+LATENCY = 2.0
+"""Seconds that a collector may be behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,8 @@ class Form:
     """How many outer layers every line carries, the pieces of cut lines too."""
     prefixed: bool = False
     """Many whole lines carry a prefix behind those layers."""
+    two_clocks: bool = False
+    """The collector's clock and the processes' own differ, so that one can't stand in for the other."""
 
 
 def settle(windows: Windows, prefixes: Prefixes) -> Form:
@@ -34,10 +40,24 @@ def settle(windows: Windows, prefixes: Prefixes) -> Form:
     dialect = prefixes.decide(_flat(windows))
     peeler = prefixes.peeler(dialect)
     form = _wrapping(windows, peeler)
-    if form.width is None or form.depth:
-        return form
-    again = prefixes.decide(_rejoined(windows, beginnings(peeler), form))
-    return form if again.known.keys() == dialect.known.keys() else _wrapping(windows, prefixes.peeler(again))
+    if form.width and not form.depth:
+        again = prefixes.decide(_rejoined(windows, beginnings(peeler), form))
+        if again.known.keys() != dialect.known.keys():
+            peeler = prefixes.peeler(again)
+            form = _wrapping(windows, peeler)
+    return replace(form, two_clocks=_differ([peeler.peel_whole(line) for line in _flat(windows)]))
+
+
+def _differ(peeled: Sequence[Peeled]) -> bool:
+    """True where lines that carry both clocks show them more than ``LATENCY`` apart (a zone, mostly)."""
+    both = [
+        (f.get("arrival"), f["stamp"]) for f in (one.fields for one in peeled) if f.get("arrival") is not f.get("stamp")
+    ]
+    pairs = [(arrival, stamp) for arrival, stamp in both if arrival is not None]
+    year = clocks.year_of(stamp for pair in pairs for stamp in pair)
+    found = [(clocks.seconds(arrival, year), clocks.seconds(stamp, year)) for arrival, stamp in pairs]
+    apart = [there - here for here, there in found if here is not None and there is not None]
+    return bool(apart) and abs(median(apart)) > LATENCY
 
 
 def beginnings(peeler: Peeler) -> Callable[[str], bool]:

@@ -120,6 +120,8 @@ def outside(case: Case) -> Verdict | None:
     codes = [story.failed_code.order for story in case.stories.ranks.values() if story.failed_code is not None]
     if codes and min(codes) < first.order:
         return None  # a rank had left with a code of its own before: the stop followed from it
+    if case.entry(first).family == "scheduler" and _lost_before(case, first):
+        return None  # ranks had lost or waited for a peer before: the scheduler only cleaned up
     if (stopped := _hung_before(case, found)) is not None:
         return stopped
     events = case.stories.attempt.events
@@ -130,6 +132,11 @@ def outside(case: Case) -> Verdict | None:
         return Verdict(root=first, scope="all-ranks", candidates=every, failed=every, because=(said,))
     said = "No rank failed by itself before this: the cause lies outside of the ranks."
     return Verdict(root=first, scope="not-a-rank", failed=ranks_of([first]), because=(said,))
+
+
+def _lost_before(case: Case, stop: Event) -> bool:
+    peers = [event for story in case.stories.ranks.values() for event in story.peer] + case.stories.loose_peer
+    return any(event.order < stop.order and (event.fatal or event.frames or event.role == "either") for event in peers)
 
 
 def _is_outside(case: Case, event: Event) -> bool:
@@ -304,6 +311,10 @@ def _unlabelled(case: Case, loose: Sequence[Event]) -> Verdict:
         every = tuple(sorted(known))
         said = f"The same error was printed {len(same)} times, once for each rank: a fault of the program or its settings."
         return Verdict(root=first, scope="all-ranks", candidates=every, failed=every, because=(said,))
+    if len(told := _explained_ranks(case, first)) > 1:
+        whole = set(told) >= case.ranks
+        said = f"The line carries no rank; what it explains stands on {name_ranks(told)}."
+        return Verdict(root=first, scope="all-ranks" if whole else "several-ranks", candidates=told, failed=told, because=(said,))
     rank, said, failing = _by_elimination(case, loose)
     if rank is None or len(same) != 1:
         said = "The failing line carries no rank, and nothing else in the log tells whose it is."
@@ -311,11 +322,20 @@ def _unlabelled(case: Case, loose: Sequence[Event]) -> Verdict:
     return Verdict(root=first, rank=rank, confidence="medium", grade="B", scope="one-rank", failed=(rank,), because=(said,))
 
 
+def _explained_ranks(case: Case, event: Event) -> tuple[int, ...]:
+    """Ranks with own failures that the signature of an unlabelled line declares to explain."""
+    effects = {signature for signature, _ in case.entry(event).explains}
+    own = [item for story in case.stories.ranks.values() for item in story.own]
+    return in_order(item for item in own if item.signature in effects)
+
+
 def _by_elimination(case: Case, loose: Sequence[Event]) -> tuple[int | None, str, tuple[int, ...]]:
     """The rank to which one unlabelled failure must belong, why, and the ranks it may belong to."""
     quiet, known = case.quiet(), case.ranks
     failing = tuple(sorted(rank for rank in quiet if (story := case.story(rank)) and story.ending and (story.ending.code or 0) > 0))
-    begin = "The traceback carries no rank; "
+    if not loose[0].frames and case.entry(loose[0]).family in ("gpu", "scheduler"):
+        return None, "", ()  # a node's words: which of its ranks they concern only a map can tell
+    begin = f"The {'traceback' if loose[0].frames else 'failing line'} carries no rank; "
     if len(failing) == 1 and len(loose) == 1:
         said = f"rank {failing[0]} is the only one that left with an exit code of its own and has no other explanation."
         return failing[0], begin + said, failing

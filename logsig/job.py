@@ -163,6 +163,7 @@ class _Builder:
         self.events: dict[int, list[Event]] = defaultdict(list)
         self.folded: dict[tuple[Any, ...], int] = {}
         self.progress: dict[int, int] = defaultdict(lambda: -1)
+        self.progress_in: dict[int, dict[str, int]] = defaultdict(dict)
         self.last_orders: dict[int, int] = defaultdict(lambda: -1)
         self.last_lines: dict[int, LogLine] = {}
         self.last_times: dict[int, float] = {}
@@ -193,6 +194,7 @@ class _Builder:
         for order, line in notes.finished:
             attempt = self._attempt(line, order)
             self.progress[attempt] = max(self.progress[attempt], order)
+            self.progress_in[attempt][line.source.path] = order
             rank = self.identity.rank_of(line)
             if rank is not None:
                 self.ranks[attempt][rank].finished = line
@@ -205,6 +207,8 @@ class _Builder:
     def _add_progress(self, item: Progress) -> None:
         attempt = self._attempt(item.line, item.order)
         self.progress[attempt] = max(self.progress[attempt], item.order)
+        path = item.line.source.path
+        self.progress_in[attempt][path] = max(item.order, self.progress_in[attempt].get(path, -1))
         when = self.dates.seconds(item.line)
         if when is not None:
             self.progress_time[attempt] = max(when, self.progress_time.get(attempt, when))
@@ -364,6 +368,7 @@ class _Builder:
             events,
             tuple(self.exits[number]),
             self.progress[number],
+            self.progress_in[number],
             self.last_orders[number],
             self.progress_time.get(number),
             self.last_times.get(number),

@@ -238,6 +238,8 @@ class _FileReader:
         if not _NOT_OF_A_LINE.isdisjoint(fields):
             fields = {name: value for name, value in fields.items() if name not in _NOT_OF_A_LINE}
             self.repeated += peeled.fields.get("repeated", 0)
+        if self.form.two_clocks and fields.get("stamp") is fields.get("arrival"):
+            fields = {name: value for name, value in fields.items() if name != "stamp"}
         return LogLine(Source(self.path, piece.number), peeled.text, piece.raw, layers=peeled.layers, gap=gap, **fields)
 
     def doubts(self) -> Iterator[str]:

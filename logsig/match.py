@@ -46,6 +46,7 @@ _HEARSAY = re.compile(
     r"\b(?:if|when|whether|hint|note|notes|see|e\.g|expect\w*|example|help|usage|todo|fix\w*|avoid|about|test_\w+|like|such as)\b",
     re.IGNORECASE,
 )
+_COMMENT = re.compile(r"\s*(?:#|//|\*|>|;)")
 _OPEN_QUOTE = re.compile(r"""[`'"“‘]\s*$""")
 
 
@@ -139,13 +140,13 @@ class _Matcher:
             return None
         if not patterns.pattern:
             position = min((at for literal in entry.match.literals if (at := text.find(literal)) >= 0), default=-1)
-            if position < 0 or not self._speaks(entry, message, text, position):
+            if position < 0 or not self._speaks(entry, text, position):
                 return None
             return position, {}
         best: tuple[int, dict[str, Any]] | None = None
         for pattern in patterns.pattern:
             for hit in self._all(entry, pattern, text):
-                if self._speaks(entry, message, text, hit.start()):
+                if self._speaks(entry, text, hit.start()):
                     facts = convert(hit.groupdict(), entry.captures)
                     if best is None:
                         best = (hit.start(), facts)
@@ -155,14 +156,11 @@ class _Matcher:
                     break
         return best
 
-    def _speaks(self, entry: Entry, message: Message, text: str, position: int) -> bool:
+    def _speaks(self, entry: Entry, text: str, position: int) -> bool:
+        lead = text[text.rfind("\n", 0, position) + 1 : position]
         if entry.match.where == "anywhere":
-            return (
-                not _OPEN_QUOTE.search(text[max(0, position - 3) : position])
-                or text[max(0, position - 3) : position].strip(" '\"`") != ""
-            )
-        begin = text.rfind("\n", 0, position) + 1
-        return speaks(text[begin:position])
+            return not _COMMENT.match(lead) and not _OPEN_QUOTE.search(lead)
+        return speaks(lead)
 
     def _search(self, entry: Entry, pattern: regex.Pattern[str], text: str) -> Any:
         try:

@@ -117,7 +117,8 @@ class LogLine:
     gap: bool = False
     """True where lines of the file between the previous line and this one were not read."""
     arrival: Stamp | None = None
-    """The collector's stamp (CRI, kubectl, CI, journal), whether or not the process printed its own in ``stamp``."""
+    """The collector's stamp (CRI, kubectl, CI, journal). ``stamp`` is the process's own where it printed one, else the
+    collector's, unless the two clocks of this file differ: they are never mixed."""
 
     @property
     def writer(self) -> Writer:
@@ -262,6 +263,8 @@ class Attempt:
     exits: tuple[Exit, ...]
     last_progress_order: int = -1
     """Reading order of the last line, of any writer, that reports a step or a good end."""
+    last_progress_in: Mapping[str, int] = field(default_factory=dict)
+    """The same per file: the order of lines in different files tells nothing."""
     last_order: int = -1
     """Reading order of the attempt's last line."""
     last_progress_time: float | None = None

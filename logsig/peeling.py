@@ -42,6 +42,7 @@ class Peeled(NamedTuple):
     fields: dict[str, Any]
 
 
+_DATELESS = frozenset({"hms", "uptime"})
 NOTHING_PEELED = Peeled("", 0, (), {})
 
 
@@ -179,7 +180,7 @@ class Peeler:
         self._bits = grammar.bits
         self._table = grammar.table(self._usable)
 
-    def peel(  # noqa: C901 (the hot loop: a call more per layer costs a fifth)
+    def peel(  # noqa: C901, PLR0912 (the hot loop: a call more per layer costs a fifth)
         self, line: str, outer: Peeled = NOTHING_PEELED, limit: int = MAX_LAYERS
     ) -> Peeled:
         """Take off the prefixes at the start of ``line``, at most ``limit``; ``outer`` is what was known before it.
@@ -213,8 +214,10 @@ class Peeler:
             if alternatives is None or match is None:
                 break
             prefix, layer, groups, bits = alternatives.by_index[match.lastindex or 0]
-            if known and prefix.name in known and not _admits(known[prefix.name], match, groups):
-                break
+            if known and prefix.name in known:
+                labels = known[prefix.name]
+                if prefix.name in layers or not (labels is None or labels.admit(_label(match, groups))):
+                    break
             layers += layer
             state |= bits
             for fact, group in groups:
@@ -322,7 +325,9 @@ class Peeler:
                 fields["node_rank"] = index
 
     def _set_time(self, fields: dict[str, Any], prefix: Prefix, stamp: Stamp) -> None:
-        fields["stamp"] = stamp
+        """The innermost clock counts, but one without a date can't replace one that has it."""
+        if stamp.format not in _DATELESS or "stamp" not in fields:
+            fields["stamp"] = stamp
         if prefix.collector:
             fields.setdefault("arrival", stamp)
 
@@ -333,8 +338,8 @@ class Peeler:
         return found
 
 
-def _admits(labels: Labels | None, match: re.Match[str], groups: Sequence[tuple[str, int]]) -> bool:
-    return labels is None or labels.admit(label_of(match, (group for _, group in groups)))
+def _label(match: re.Match[str], groups: Sequence[tuple[str, int]]) -> str:
+    return label_of(match, (group for _, group in groups))
 
 
 def _time_format(prefix: Prefix, value: str | float) -> str:

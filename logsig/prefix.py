@@ -113,10 +113,12 @@ def _labels(
     several = len(set(labels.values())) >= rule.labels or (rule.alone is not None and share >= rule.alone)
     if not several:
         return []
-    if share >= rule.share or (share >= LEAST_SHARE and _fill_their_part(rule, labels)):
+    if share >= rule.share or (pattern.groups and share >= LEAST_SHARE and _fill_their_part(rule, labels)):
         return list(labels.values())
+    if not pattern.groups:
+        return []
     behind = sum(is_prefixed(heads[number][match.end() :]) for number, match in found.items())
-    return list(labels.values()) if not rule.numbered and behind > 0.5 * len(found) else []
+    return list(labels.values()) if behind > 0.5 * len(found) else []
 
 
 def _fill_their_part(rule: Consistency, labels: Mapping[int, str]) -> bool:

@@ -148,20 +148,16 @@ class _Teller:
     # ------------------------------------------------------------ events
 
     def _unfolded(self) -> list[Event]:
-        """The events, each failure of each rank once: a copy without rank of one with rank is dropped."""
-        ranked = {
-            (event.signature, _DIGITS.sub("#", event.text[:200]))
-            for event in self.attempt.events
-            if event.rank is not None
-        }
+        """The events, each failure once: a copy without rank of one with rank is dropped, and so are equal bare lines."""
+        ranked = {_print(event) for event in self.attempt.events if event.rank is not None}
+        bare: set[tuple[str, str]] = set()
         kept: list[Event] = []
         for event in self.attempt.events:
-            if (
-                event.rank is None
-                and event.role in ("initiator", "either", "collateral")
-                and (event.signature, _DIGITS.sub("#", event.text[:200])) in ranked
-            ):
-                continue
+            if event.rank is None and event.role in ("initiator", "either", "collateral"):
+                key = _print(event)
+                if key in ranked or (key in bare and not event.frames):
+                    continue
+                bare.add(key)
             kept.append(event)
         return kept
 
@@ -189,7 +185,8 @@ class _Teller:
 
     def _put(self, event: Event) -> None:
         entry = self.catalog.get(event.signature)
-        own = (entry.points_at == "speaker" and event.role == "initiator") or event.signature in self.own_by_exit
+        speaker = entry.points_at == "speaker" and event.role in ("initiator", "either")
+        own = speaker or event.signature in self.own_by_exit
         if entry.points_at == "nobody" or (
             event.role == "initiator" and is_agents(event) and event.signature == "python-exception"
         ):
@@ -211,7 +208,7 @@ class _Teller:
             return False
         end = event.order + _lines_after(event)
         if event.rank is None:
-            return self.attempt.last_progress_order > end
+            return self.attempt.last_progress_in.get(event.line.source.path, -1) > end
         log = self.attempt.ranks.get(event.rank)
         if log is None:
             return False
@@ -298,6 +295,8 @@ class _Teller:
 
     def _attribute_loose(self) -> None:
         """An own failure without a prefix belongs to the only worker whose end can fit it (rule 10)."""
+        for event in [item for item in self.stories.nobody if item.rank is None and self._is_own(item)]:
+            self._attribute_explained(event)
         loose = [event for event in self.stories.nobody if event.rank is None and not is_agents(event) and self._is_own(event)]
         if len(loose) != 1:
             return
@@ -313,6 +312,14 @@ class _Teller:
         if len(fits) == 1:
             self.stories.nobody.remove(event)
             fits[0].own.append(replace(event, rank=fits[0].rank))
+
+    def _attribute_explained(self, event: Event) -> None:
+        """A bare line that explains one rank's failure (a device assertion, an OOM kill) is that rank's."""
+        effects = {signature for signature, _ in self.catalog.get(event.signature).explains}
+        hit = [story for story in self.stories.ranks.values() if any(item.signature in effects for item in story.own)]
+        if len(hit) == 1:
+            self.stories.nobody.remove(event)
+            hit[0].own.append(replace(event, rank=hit[0].rank))
 
     def _is_own(self, event: Event) -> bool:
         return self.catalog.get(event.signature).points_at == "speaker"
@@ -339,13 +346,9 @@ class _Teller:
     def _follows_peer(self, event: Event, peer: Event) -> bool:
         """A general exception, or an abort at teardown, after the rank lost its peer is a consequence; a known cause isn't."""
         entry = self.catalog.get(event.signature)
-        return (
-            entry.match.net
-            or event.signature in self.own_by_exit
-            or entry.family == "python"
-            or ((event.order - peer.order) <= len(peer.lines) + 2
-            and entry.family in ("checkpoint", "data"))
-        )
+        if entry.match.net or event.role == "either" or event.signature in self.own_by_exit or entry.family == "python":
+            return True
+        return event.order - peer.order <= len(peer.lines) + 2 and entry.family in ("checkpoint", "data")
 
     def _first_own(self, own: Sequence[Event]) -> Event:
         """The first raised; a known signature beats a general one where both tell of one moment (within one rank)."""
@@ -419,6 +422,11 @@ class _Teller:
             ending.order,
             derived=True,
         )
+
+
+def _print(event: Event) -> tuple[str, str]:
+    """What makes two prints of one failure equal: the signature and the text without its numbers."""
+    return event.signature, _DIGITS.sub("#", event.text[:200])
 
 
 def _lines_after(event: Event) -> int:

@@ -389,3 +389,17 @@ def test_any_bytes_are_read(data):
 def test_a_width_is_found_only_where_lines_end_there(rows):
     width = rejoin.wrap_width(rows, lambda _: False)
     assert width is None or any(len(row) == width for row in rows)
+
+
+# ---------------------------------------------------------------- clocks
+
+
+@pytest.mark.parametrize(("hour", "stamps"), [(12, ["c10", "iso"]), (20, ["c10", None])])
+def test_a_collectors_clock_stands_in_only_where_it_is_the_same(hour, stamps):
+    text = (
+        f"2026-05-01T12:00:00.1234567Z [rank0]:[E501 {hour}:00:00.100000001 a.cpp:1] x\n"
+        "2026-05-01T12:00:01.1234567Z [rank0]: Traceback\n"
+    )
+    found = read(text)
+    assert [line.stamp and line.stamp.format for line in found] == stamps
+    assert [line.arrival.text[17:19] for line in found if line.arrival] == ["00", "01"]

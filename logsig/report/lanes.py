@@ -61,6 +61,8 @@ def picture(diagnosis: Diagnosis) -> Picture | None:
     timeline = diagnosis.timeline
     if timeline is None or len(timeline.marks) < 2:
         return None  # one point is no picture
+    if timeline.unit == "order" and len({mark.source.path for mark in timeline.marks if mark.source}) > 1:
+        return None  # the order of lines means nothing between files
     start = min(mark.start for mark in timeline.marks)
     end = max(mark.end if mark.end is not None else mark.start for mark in timeline.marks)
     length = max(end - start, 1e-9)
