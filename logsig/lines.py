@@ -289,7 +289,7 @@ def _sample(pieces: Sequence[Sequence[Piece]]) -> list[list[str]]:
 
 def _facts_of(origin: Origin) -> dict[str, Any]:
     """What the file's place says about each of its lines."""
-    names = ("attempt", "local_rank", "rank", "node", "stream")
+    names = ("attempt", "local_rank", "rank", "task", "node", "stream")
     return {name: value for name in names if (value := getattr(origin, name)) is not None}
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,102 +19,138 @@ if TYPE_CHECKING:
 
 What = Literal["secrets", "all"]
 
-_VALUE = r"[^\s\"'`,;&<>(){}\[\]]"
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How one kind of text is known."""
+
+    kind: str
+    triggers: tuple[str, ...]
+    """Text without any of these (in lower case) is not searched."""
+    pattern: re.Pattern[str]
+    """What matches is replaced, except a group ``keep`` at its start."""
+
+
+def _form(kind: str, triggers: str, pattern: str, flags: int = 0) -> Form:
+    return Form(kind, tuple(triggers.split()), re.compile(pattern, re.MULTILINE | flags))
+
+
 _NAMED = (
-    r"(?:[A-Z0-9_]*_)?(?:API_?KEY|ACCESS_?KEY|SECRET_?KEY|PRIVATE_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE)"
-    r"|[A-Z][A-Z0-9_]*_(?:KEY|PASS|PWD|AUTH|CREDENTIALS?)|AccountKey|SharedAccessKey|SharedAccessSignature"
+    r"(?<![A-Za-z0-9_])(?:[A-Z0-9_]*_)?(?:API_?KEY|ACCESS_?KEY|SECRET_?KEY|PRIVATE_?KEY|TOKEN|SECRET|PASSWORD|PASSWD"
+    r"|PASSPHRASE)|(?<![A-Za-z0-9_])[A-Z][A-Z0-9_]*_(?:KEY|PASS|PWD|AUTH|CREDENTIALS?)"
+    r"|AccountKey|SharedAccessKey|SharedAccessSignature"
+    r"|(?<![A-Za-z0-9_-])(?:[a-z0-9]+[_-]){0,4}(?:(?:api|access|secret|private)[_-]?key|(?:client[_-]?)?secret|password"
+    r"|passwd|passphrase|(?:access|auth|refresh|id|hf|bearer|api|user|session|login)[_-]?token)"
 )
-_NAMED_LOW = (
-    r"(?:[a-z0-9]+[_-])*(?:(?:api|access|secret|private)[_-]?key|(?:client[_-]?)?secret|password|passwd|passphrase"
-    r"|(?:access|auth|refresh|id|hf|bearer|api|user|session|login)[_-]?token)"
-)
-_AFTER_AUTHORIZATION = (
-    r"(?i:(?<=authorization: )|(?<=authorization:)|(?<=authorization=)|(?<=authorization\": \")|(?<=authorization': '))"
-)
-_SECRETS: dict[str, str] = {
-    "private key": r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|$)",
-    "JSON web token": r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
-    "Hugging Face token": r"\b(?:hf|api_org)_[A-Za-z0-9]{16,}",
-    "GitHub token": r"\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}",
-    "GitLab token": r"\bgl(?:pat|ptt|rt|dt|cbt|ft|imt|agent|oas|soat|ffct)-[A-Za-z0-9_.-]{16,}",
-    "AWS key": r"\b(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z0-9]{16}\b",
-    "Google key": r"\bAIza[A-Za-z0-9_-]{30,}|\bya29\.[A-Za-z0-9_-]{16,}|\bGOCSPX-[A-Za-z0-9_-]{16,}",
-    "Slack token": (
-        r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}|(?<=hooks\.slack\.com/services/)[A-Za-z0-9/_-]+"
-    ),
-    "API key": r"\b(?:sk|nvapi)-[A-Za-z0-9_-]{20,}|\bpypi-[A-Za-z0-9_-]{40,}|\bnpm_[A-Za-z0-9]{30,}",
-    "W&B key": (
-        r"\bwandb_v\d_[A-Za-z0-9_]{16,}|\blocal-[0-9a-f]{40}\b"
-        r"|(?i:(?<=wandb login )|(?<=wandb: api key: ))[0-9a-f]{40}\b"
-    ),
-    "authorization": (
-        _AFTER_AUTHORIZATION + r"(?i:(?:bearer|basic|token|digest|negotiate|aws4-hmac-sha256) +)?[^\s\"'][^\"'\r\n]*"
-        r"|(?i:(?<=\bbearer ))[A-Za-z0-9._~+/=-]{12,}"
-    ),
-    "credentials in an address": r"(?<=://)[^\s/:@\"'<>]*:[^\s/@\"'<>]+(?=@)",
-    "signature in an address": (
-        r"(?i:(?<=[?&]sig=)|(?<=[?&]signature=)|(?<=x-amz-signature=)|(?<=x-amz-credential=)"
-        r"|(?<=x-amz-security-token=)|(?<=x-goog-signature=)|(?<=x-goog-credential=)|(?<=awsaccesskeyid=)"
-        r"|(?<=[?&]token=)|(?<=[?&]access_token=)|(?<=[?&]key=)|(?<=[?&]api_key=)|(?<=[?&]code=))[^\s&\"'<>]{4,}"
-    ),
-    "e-mail address": (
-        r"(?<![\w.+/:@-])[A-Za-z0-9][\w.+-]*@(?!\w+\.(?:local|internal|cluster|lan)\b)"
-        r"[A-Za-z0-9][\w-]*(?:\.[A-Za-z][\w-]*)+"
-    ),
-}
-"""Kind -> the form by which it is known."""
-_ASSIGNED = re.compile(
-    rf"(?P<name>(?<![A-Za-z0-9_])(?:{_NAMED})|(?<![A-Za-z0-9_-])(?:{_NAMED_LOW}))"
-    rf"(?P<sign>[\"']?\s*(?:=|:)\s*[\"']?)(?P<value>{_VALUE}{{4,}})"
+_OPTION = r"--(?:[a-z0-9]+[_-]){0,3}(?:token|password|secret|key)\s+(?!-)"
+_QUERY = (
+    r"(?:[?&](?:sig|signature|token|access_token|key|api_key|code)|x-amz-(?:signature|credential|security-token)"
+    r"|x-goog-(?:signature|credential)|awsaccesskeyid)="
 )
 _HARMLESS = re.compile(
     r"(?i:none|null|true|false|\*+|x+|<.*|\$.*|\d+(?:\.\d+)?|unset|redacted|masked|not|missing|\w*error|/.*)$"
 )
 _PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----")
-_PEM_BODY = re.compile(r"[A-Za-z0-9+/=]{16,}")
+_PEM_BODY = re.compile(r"[A-Za-z0-9+/=]{16,}|[A-Za-z0-9+/]+={0,2}\s*$")
 
+ASSIGNED = _form(
+    "secret",
+    "key token secret pass pwd auth credential sharedaccess",
+    rf"(?P<keep>(?:{_NAMED})[\"']?\s*[=:]\s*[\"']?|{_OPTION})(?P<value>[^\s\"'`,;&<>(){{}}\[\]]{{4,}})",
+)
+SECRETS: tuple[Form, ...] = (
+    _form(
+        "private key",
+        "-----begin",
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|$)",
+    ),
+    _form(
+        "authorization",
+        "authorization bearer",
+        r"(?P<keep>authorization[\"']?\s*[:=]\s*[\"']?)[^\s\"'][^\"'\r\n]*|(?P<keep2>\bbearer )[A-Za-z0-9._~+/=-]{12,}",
+        re.IGNORECASE,
+    ),
+    _form("JSON web token", "eyj", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    _form("Hugging Face token", "hf_ api_org_", r"\b(?:hf|api_org)_[A-Za-z0-9]{16,}"),
+    _form("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\b(?:gh[pousr]|github_pat)_[A-Za-z0-9_]{20,}"),
+    _form("GitLab token", "gl", r"\bgl(?:pat|ptt|rt|dt|cbt|ft|imt|agent|oas|soat|ffct)-[A-Za-z0-9_.-]{16,}"),
+    _form("AWS key", "akia asia abia acca aroa aida", r"\b(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z0-9]{16}\b"),
+    _form(
+        "Google key",
+        "aiza ya29. gocspx-",
+        r"\b(?:AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|GOCSPX-[A-Za-z0-9_-]{16,})",
+    ),
+    _form(
+        "Slack token",
+        "xox xapp- hooks.slack.com",
+        r"\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}|(?P<keep>hooks\.slack\.com/services/)[A-Za-z0-9/_-]+",
+    ),
+    _form(
+        "API key",
+        "sk- nvapi- pypi- npm_",
+        r"\b(?:sk|nvapi)-[A-Za-z0-9_-]{20,}|\bpypi-[A-Za-z0-9_-]{40,}|\bnpm_[A-Za-z0-9]{30,}",
+    ),
+    _form(
+        "W&B key",
+        "wandb local-",
+        r"\bwandb_v\d_[A-Za-z0-9_]{16,}|\blocal-[0-9a-f]{40}\b|(?P<keep>wandb login |wandb: api key: )[0-9a-f]{40}\b",
+        re.IGNORECASE,
+    ),
+    _form("address with credentials", "://", r"(?P<keep>://)[^\s/:@\"'<>]*:[^\s/@\"'<>]+(?=@)"),
+    _form("signed address", "= ?", rf"(?P<keep>{_QUERY})[^\s&\"'<>]{{4,}}", re.IGNORECASE),
+    ASSIGNED,
+    _form(
+        "e-mail address",
+        "@",
+        r"(?<![\w.+/:@-])(?!git@)[A-Za-z0-9][\w.+-]*@(?!\w+\.(?:local|internal|cluster|lan)\b)"
+        r"[A-Za-z0-9][\w-]*(?:\.[A-Za-z][\w-]*)+",
+    ),
+)
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
-_IDENTITIES: tuple[tuple[str, str], ...] = (
-    ("gpu", r"\bGPU-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"),
-    ("ip", rf"(?<![\w.-])(?!127\.0\.0\.1\b|0\.0\.0\.0\b){_OCTET}(?:\.{_OCTET}){{3}}(?!\.?\w)"),
-    ("ip", r"(?<![\w:.])(?:[0-9a-f]{1,4}:){1,6}(?:(?::[0-9a-f]{1,4}){1,3}(?:%\w+)?|(?<=:\w{4}:)[0-9a-f]{4})(?![\w:])"),
-    ("user", r"(?<=/home/)[\w.-]+|(?<=/Users/)[\w.-]+|(?<=/scratch/users/)[\w.-]+|(?<=C:\\Users\\)[\w.-]+"),
-    ("host", r"\bip-\d{1,3}(?:-\d{1,3}){3}(?:\.[\w.-]*\w)?"),
+IDENTITIES: tuple[Form, ...] = (
+    _form("gpu", "gpu-", r"\bGPU-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"),
+    _form("ip", ".", rf"(?<![\w.-])(?!127\.0\.0\.1\b|0\.0\.0\.0\b){_OCTET}(?:\.{_OCTET}){{3}}(?!\.?\w)"),
+    _form(
+        "ip",
+        ":",
+        r"(?<![\w:.])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6})(?![\w:])",
+    ),
+    _form("user", "/home/ /users/ \\users\\", r"(?P<keep>/home/|/Users/|/scratch/users/|C:\\Users\\)[\w.-]+"),
+    _form("host", "ip-", r"\bip-\d{1,3}(?:-\d{1,3}){3}(?:\.[\w.-]*\w)?"),
 )
 _HOST_FACTS = ("host", "peer", "address", "node")
 
 
 class Masker:
-    """Replaces what it knows; remembers how often, and which placeholder stands for which name."""
+    """Replaces what it knows; remembers which placeholder stands for which name, and what it has replaced."""
 
     def __init__(self, what: What = "secrets", names: Mapping[str, str] = MappingProxyType({})) -> None:
         """``names`` are identities known beforehand: name -> kind."""
-        self._seen: dict[str, set[str]] = {}
+        self._forms = (*SECRETS, *IDENTITIES) if what == "all" else SECRETS
+        self._identities = frozenset(form.kind for form in IDENTITIES)
+        self._names = dict(names) if what == "all" else {}
+        longest_first = sorted(self._names, key=len, reverse=True)
+        self._known = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, longest_first)) or '(?!)'})(?![\w-])")
         self._placeholders: dict[str, str] = {}
+        self._seen: dict[str, set[str]] = {}
         self._in_key = False
-        patterns = [*_SECRETS.items(), *(_IDENTITIES if what == "all" else ())]
-        known = sorted((name for name in names if len(name) > 1), key=len, reverse=True) if what == "all" else []
-        self._names = {name: names[name] for name in known}
-        parts = [f"(?P<k{at}>{pattern})" for at, (_, pattern) in enumerate(patterns)]
-        parts += [rf"(?P<name>(?<![\w.-])(?:{'|'.join(map(re.escape, known))})(?![\w-]))"] if known else []
-        self._kinds = [kind for kind, _ in patterns]
-        self._pattern = re.compile("|".join(parts), re.MULTILINE)
 
     def text(self, text: str) -> str:
         """Gives the text with placeholders; lines of a private key are recognised across calls."""
-        if self._in_key or _PEM_BEGIN.search(text):
+        lower = text.lower()
+        if self._in_key or "-----begin" in lower:
             text = self._key(text)
-        text = _ASSIGNED.sub(self._assigned, text)
-        return self._pattern.sub(self._found, text)
+        for form in self._forms:
+            if any(trigger in lower for trigger in form.triggers):
+                text = form.pattern.sub(partial(self._replace, form), text)
+        return self._known.sub(self._named, text) if self._names else text
 
     def said(self) -> str | None:
         """Says what was masked, and that more may remain."""
         if not self._seen:
             return None
-        kinds = ", ".join(
-            f"{len(seen)} {kind}{'' if len(seen) == 1 else 's'}" for kind, seen in sorted(self._seen.items())
-        )
+        kinds = ", ".join(f"{kind} ({len(seen)})" for kind, seen in sorted(self._seen.items()))
         return f"Masked by their form: {kinds}. What has no known form was not recognised."
 
     def _key(self, text: str) -> str:
@@ -125,18 +162,18 @@ class Masker:
             self._in_key = bool((self._in_key or begins) and not _PEM_END.search(line))
         return "\n".join(out)
 
-    def _assigned(self, found: re.Match[str]) -> str:
-        value = found["value"]
-        if _HARMLESS.match(value) or (value.isalpha() and len(value) < 8 and found["sign"].strip() == ":"):
+    def _replace(self, form: Form, found: re.Match[str]) -> str:
+        groups = found.groupdict()
+        keep = groups.get("keep") or groups.get("keep2") or ""
+        text = found.group()[len(keep) :]
+        if form is ASSIGNED and _is_harmless(text, keep):
             return found.group()
-        return f"{found['name']}{found['sign']}{self._placeholder(value, 'secret')}"
+        if form.kind in self._identities:
+            return keep + self._identity(text, form.kind)
+        return keep + self._placeholder(text, form.kind)
 
-    def _found(self, found: re.Match[str]) -> str:
-        group, text = found.lastgroup or "", found.group()
-        if group == "name":
-            return self._identity(text, self._names[text])
-        kind = self._kinds[int(group[1:])]
-        return self._placeholder(text, kind) if kind in _SECRETS else self._identity(text, kind)
+    def _named(self, found: re.Match[str]) -> str:
+        return self._identity(found.group(), self._names[found.group()])
 
     def _placeholder(self, text: str, kind: str) -> str:
         self._seen.setdefault(kind, set()).add(text)
@@ -147,6 +184,11 @@ class Masker:
             self._seen.setdefault(kind, set()).add(name)
             self._placeholders[name] = f"<{kind}-{len(self._seen[kind])}>"
         return self._placeholders[name]
+
+
+def _is_harmless(value: str, before: str) -> bool:
+    """Tells a value that is no secret: a number, a word that says that there is none, a short word after a colon."""
+    return bool(_HARMLESS.match(value)) or (value.isalpha() and len(value) < 8 and before.rstrip(" '\"").endswith(":"))
 
 
 def mask(found: Diagnosis, what: What = "secrets") -> Diagnosis:
