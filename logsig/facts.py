@@ -86,7 +86,7 @@ _FLAGS = (
     ),
     ("zero_stage", "zero", re.compile(r"\bzero_(?:optimization_)?stage['\"]?\s*[:=\.]*\s*(\d)\b", re.IGNORECASE)),
 )
-_HEARSAY = re.compile(r"keyword argument|consider|you can|Try|could|please|if you|set\s+`|warn\(", re.IGNORECASE)
+_HEARSAY = re.compile(r"keyword argument|by setting|must enable|consider|you can|Try|could|please|if you|set\s+`|warn\(", re.IGNORECASE)
 _FRAMEWORKS = (
     ("mmengine", ("/mmengine/", "/mmcv/")),
     (

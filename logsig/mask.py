@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,13 +35,13 @@ def _form(kind: str, triggers: str, pattern: str, flags: int = 0) -> Form:
     return Form(kind, tuple(triggers.split()), re.compile(pattern, re.MULTILINE | flags))
 
 
-_NAMED = (
-    r"(?<![A-Za-z0-9_])(?:[A-Z0-9_]*_)?(?:API_?KEY|ACCESS_?KEY|SECRET_?KEY|PRIVATE_?KEY|TOKEN|SECRET|PASSWORD|PASSWD"
-    r"|PASSPHRASE)|(?<![A-Za-z0-9_])[A-Z][A-Z0-9_]*_(?:KEY|PASS|PWD|AUTH|CREDENTIALS?)"
-    r"|AccountKey|SharedAccessKey|SharedAccessSignature"
-    r"|(?<![A-Za-z0-9_-])(?:[a-z0-9]+[_-]){0,4}(?:(?:api|access|secret|private)[_-]?key|(?:client[_-]?)?secret|password"
-    r"|passwd|passphrase|(?:access|auth|refresh|id|hf|bearer|api|user|session|login)[_-]?token)"
+_NAMED = re.compile(
+    r"(?:[A-Z0-9_]*_)?(?:API_?KEY|ACCESS_?KEY|SECRET_?KEY|PRIVATE_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE)"
+    r"|[A-Z][A-Z0-9_]*_(?:KEY|PASS|PWD|AUTH|CREDENTIALS?)|AccountKey|SharedAccessKey|SharedAccessSignature"
+    r"|(?:[a-z0-9]+[_-])*(?:(?:api|access|secret|private)[_-]?key|(?:client[_-]?)?secret|password|passwd|passphrase"
+    r"|(?:access|auth|refresh|id|hf|bearer|api|user|session|login)[_-]?token)"
 )
+"""Names to which a secret is assigned. ``token`` or ``key`` alone are words of training."""
 _OPTION = r"--(?:[a-z0-9]+[_-]){0,3}(?:token|password|secret|key)\s+(?!-)"
 _QUERY = (
     r"(?:[?&](?:sig|signature|token|access_token|key|api_key|code)|x-amz-(?:signature|credential|security-token)"
@@ -57,7 +57,7 @@ _PEM_BODY = re.compile(r"[A-Za-z0-9+/=]{16,}|[A-Za-z0-9+/]+={0,2}\s*$")
 ASSIGNED = _form(
     "secret",
     "key token secret pass pwd auth credential sharedaccess",
-    rf"(?P<keep>(?:{_NAMED})[\"']?\s*[=:]\s*[\"']?|{_OPTION})(?P<value>[^\s\"'`,;&<>(){{}}\[\]]{{4,}})",
+    rf"(?P<keep>(?<![\w-])(?P<name>[\w-]{{3,80}})[\"']?\s*[=:]\s*[\"']?|{_OPTION})[^\s\"'`,;&<>(){{}}\[\]]{{4,}}",
 )
 SECRETS: tuple[Form, ...] = (
     _form(
@@ -98,7 +98,7 @@ SECRETS: tuple[Form, ...] = (
         re.IGNORECASE,
     ),
     _form("address with credentials", "://", r"(?P<keep>://)[^\s/:@\"'<>]*:[^\s/@\"'<>]+(?=@)"),
-    _form("signed address", "= ?", rf"(?P<keep>{_QUERY})[^\s&\"'<>]{{4,}}", re.IGNORECASE),
+    _form("signed address", "? & x-amz x-goog awsaccesskeyid", rf"(?P<keep>{_QUERY})[^\s&\"'<>]{{4,}}", re.IGNORECASE),
     ASSIGNED,
     _form(
         "e-mail address",
@@ -134,12 +134,14 @@ class Masker:
         self._known = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, longest_first)) or '(?!)'})(?![\w-])")
         self._placeholders: dict[str, str] = {}
         self._seen: dict[str, set[str]] = {}
-        self._in_key = False
+        self.what = what
+        self.in_key = False
+        """Inside a private key whose lines come one by one."""
 
     def text(self, text: str) -> str:
         """Gives the text with placeholders; lines of a private key are recognised across calls."""
         lower = text.lower()
-        if self._in_key or "-----begin" in lower:
+        if self.in_key or "-----begin" in lower:
             text = self._key(text)
         for form in self._forms:
             if any(trigger in lower for trigger in form.triggers):
@@ -158,15 +160,15 @@ class Masker:
         out = []
         for line in text.split("\n"):
             begins = _PEM_BEGIN.search(line)
-            out.append(line if begins or not self._in_key else _PEM_BODY.sub("<private-key>", line))
-            self._in_key = bool((self._in_key or begins) and not _PEM_END.search(line))
+            out.append(line if begins or not self.in_key else _PEM_BODY.sub("<private-key>", line))
+            self.in_key = bool((self.in_key or begins) and not _PEM_END.search(line))
         return "\n".join(out)
 
     def _replace(self, form: Form, found: re.Match[str]) -> str:
         groups = found.groupdict()
         keep = groups.get("keep") or groups.get("keep2") or ""
         text = found.group()[len(keep) :]
-        if form is ASSIGNED and _is_harmless(text, keep):
+        if form is ASSIGNED and ((groups["name"] and not _is_named(groups["name"])) or _is_harmless(text, keep)):
             return found.group()
         if form.kind in self._identities:
             return keep + self._identity(text, form.kind)
@@ -184,6 +186,11 @@ class Masker:
             self._seen.setdefault(kind, set()).add(name)
             self._placeholders[name] = f"<{kind}-{len(self._seen[kind])}>"
         return self._placeholders[name]
+
+
+@lru_cache(maxsize=4096)
+def _is_named(name: str) -> bool:
+    return bool(_NAMED.fullmatch(name))
 
 
 def _is_harmless(value: str, before: str) -> bool:
@@ -227,19 +234,8 @@ def _rewrite(value: Any, change: Callable[[str], str]) -> Any:
 
 
 _CLOSED = frozenset(
-    (
-        "signature",
-        "family",
-        "title",
-        "severity",
-        "confidence",
-        "retryable",
-        "outcome",
-        "rank_confidence",
-        "grade",
-        "scope",
-    )
-    + ("state", "kind", "unit", "library_digest")
+    "signature family title severity confidence retryable outcome rank_confidence grade scope state kind unit "
+    "library_digest".split()  # noqa: SIM905 - reads better than a list
 )
 
 
@@ -268,6 +264,13 @@ def _moved(evidence: Evidence, text: str, change: Callable[[str], str]) -> tuple
     found = text.find(body, max(0, start - (len(evidence.text) - len(text)) - 1)) if body else -1
     found = text.find(body) if found < 0 and body else found
     return (found, found + len(body)) if found >= 0 else None
+
+
+def triggers(what: What) -> list[str]:
+    """Gives literals of which a line must hold one to be worth a closer look, in the usual cases of letters."""
+    forms = (*SECRETS, *IDENTITIES) if what == "all" else SECRETS
+    found = {trigger for form in forms for trigger in form.triggers}
+    return sorted({spelled for text in found for spelled in (text, text.upper(), text.title(), text.capitalize())})
 
 
 def names_in(nodes: Iterable[str]) -> dict[str, str]:

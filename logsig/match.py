@@ -29,7 +29,7 @@ MAX_TEXT = 16_384
 _ROLE_ORDER = {"initiator": 0, "either": 1, "collateral": 2, "notice": 3, "witness": 4}
 
 _LEAD = re.compile(
-    r"""^[^\w\#/*>;|]{0,3}(?:
+    r"""^[^\w\#/>]{0,3}(?:
         (?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failure|Failed|Timeout|Closed|Fault)?\w*:\s+
       | (?:ERROR|Error|error|FATAL|Fatal|fatal|CRITICAL|Exception|Warning|WARNING|WARN|E|F)\s?[:\]|-]\s*
       | \[[^\]\n]{0,160}\]:?\s*
@@ -46,7 +46,7 @@ _HEARSAY = re.compile(
     r"\b(?:if|when|whether|hint|note|notes|see|e\.g|expect\w*|example|help|usage|todo|fix\w*|avoid|about|test_\w+|like|such as)\b",
     re.IGNORECASE,
 )
-_COMMENT = re.compile(r"\s*(?:#|//|\*|>|;)")
+_COMMENT = re.compile(r"\s*(?:#|//)\s")
 _OPEN_QUOTE = re.compile(r"""[`'"“‘]\s*$""")
 
 
@@ -344,7 +344,8 @@ def _as(kind: str, text: str) -> Any:
     if kind == "ints":
         return [int(number) for number in re.findall(r"-?\d+", text)][:512]
     if kind == "strs":
-        return [part for part in re.split(r"[,\s]+", text.strip().strip("[]")) if part][:512]
+        parts = (part.strip("\"'.") for part in re.split(r"[,\s]+", text.strip().strip("[]")))
+        return [part for part in parts if part][:512]
     if kind == "bytes":
         return _scaled(text, _UNITS, int)
     if kind == "secs":

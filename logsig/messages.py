@@ -131,7 +131,7 @@ class _Grouper:
         current = stack[-1]
         if current.kind == "frames":
             return self._feed_frames(stack, line, text)
-        if current.kind == "text" and current.more < 3 and "Error" in (current.exception or "") and _FRAME.match(text):
+        if current.kind == "text" and current.more < 3 and _is_remote(current) and _FRAME.match(text):
             self._reopen(current)  # a remote traceback: frames and the real exception follow
             return self._feed_frames(stack, line, text)
         if _CHAIN.match(text.strip()):
@@ -310,6 +310,11 @@ def _message(item: _Open, links: tuple[Message, ...]) -> Message:
     text = "\n".join(line.text.strip("\n") for line in lines[item.head :]).strip()
     fatal = item.kind == "dump" or _by_hook(lines[item.head])
     return Message(tuple(lines), text, tuple(item.frames), item.exception, links, item.rank, None, fatal, item.head)
+
+
+def _is_remote(item: _Open) -> bool:
+    """True where frames and the real exception follow the exception's line: Ray's remote errors."""
+    return "RayTaskError" in (item.exception or "") or "ray::" in item.lines[item.head].text
 
 
 def _by_hook(line: LogLine) -> bool:

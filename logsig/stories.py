@@ -316,7 +316,10 @@ class _Teller:
     def _attribute_explained(self, event: Event) -> None:
         """A bare line that explains one rank's failure (a device assertion, an OOM kill) is that rank's."""
         effects = {signature for signature, _ in self.catalog.get(event.signature).explains}
+        pid = event.facts.get("pid")
         hit = [story for story in self.stories.ranks.values() if any(item.signature in effects for item in story.own)]
+        exact = [story for story in hit if pid is not None and any(item.facts.get("worker_pid") == pid for item in story.own)]
+        hit = exact or hit
         if len(hit) == 1:
             self.stories.nobody.remove(event)
             hit[0].own.append(replace(event, rank=hit[0].rank))

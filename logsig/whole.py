@@ -42,28 +42,29 @@ class Whole:
     def __iter__(self) -> Iterator[tuple[int | None, LogLine]]:
         """Gives (global rank or None, line)."""
         identity = _learn(self._paths)
-        for leaf in self._leaves():
+        for leaf in self.leaves():
             self.files.append(self._name(leaf.origin.path))
-            for line in self._lines(leaf):
-                yield identity.rank_of(line), line
+            for number, data in self.blocks(leaf):
+                for line in lines.read([Excerpt(leaf.origin, number, 0, data, "head")]).lines:
+                    yield identity.rank_of(line), self._renamed(line)
 
-    def _leaves(self) -> Iterator[Leaf]:
-        for item in spread([place_of(path, Desk()) for path in self._paths]):
+    def leaves(self) -> Iterator[Leaf]:
+        """Opens the inputs one after the other."""
+        desk = Desk()
+        for item in spread([place_of(path, desk) for path in self._paths]):
             for leaf in leaves(item) if isinstance(item, Place) else [item]:
                 if isinstance(leaf, Skipped):
                     self._doubt(f"{self._name(leaf.path)}: {leaf.reason}", is_loss=leaf.unreadable)
                 else:
                     yield leaf
 
-    def _lines(self, leaf: Leaf) -> Iterator[LogLine]:
+    def blocks(self, leaf: Leaf) -> Iterator[tuple[int, bytes]]:
+        """Gives an input in blocks of whole lines, each with the number of its first line."""
         number = 1
-        stream = leaf.stream if leaf.stream is not None else open_leaf(leaf)
-        source = StreamSource(stream)
+        source = StreamSource(leaf.stream if leaf.stream is not None else open_leaf(leaf))
         for block in cut(source, 0):
             data = block.text()
-            excerpt = Excerpt(leaf.origin, number, block.offset, data, "head")
-            for line in lines.read([excerpt]).lines:
-                yield self._renamed(line)
+            yield number, data
             number += data.count(b"\n")
         if source.fault is not None:
             self._doubt(f"{self._name(leaf.origin.path)}: unreadable from line {number} on: {source.fault}")
@@ -92,6 +93,22 @@ def read(paths: Sequence[str], stdin: BinaryIO | None = None) -> Iterator[Whole]
         kept = os.path.join(folder, "stdin")
         _keep(stdin, kept)
         yield Whole([kept if path == STDIN else path for path in paths], {kept: "<stdin>"})
+
+
+def blocks(paths: Sequence[str], doubts: list[str]) -> Iterator[bytes]:
+    """Gives the bytes of all inputs, unpacked, in blocks of whole lines; what was lost is added to ``doubts``."""
+    log = Whole(paths, {})
+    for leaf in log.leaves():
+        yield from (data for _, data in log.blocks(leaf))
+    doubts += log.doubts
+
+
+def nodes(paths: Sequence[str]) -> tuple[str, ...]:
+    """Gives the names of the nodes that the lines mention as their writers."""
+    from logsig.scan import scan
+
+    seen = lines.read(scan(paths, _LEARN_FROM).excerpts).lines
+    return tuple(dict.fromkeys(line.node for line in seen if line.node))
 
 
 def _keep(stdin: BinaryIO | None, path: str) -> None:

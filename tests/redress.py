@@ -249,10 +249,8 @@ DIALECTS: dict[str, Dress] = {
 }
 """Every dialect by name."""
 
-PER_RANK = {"kubectl-pods": _labelled(lambda rank: f"[pod/bert-worker-{rank}/pytorch] ")}
-
-HIDES_RANK = frozenset({"none"})
-"""Nobody says who wrote a line."""
+HIDES_RANK = frozenset({"none", "srun-only", "openmpi-only", "hydra-only", "parallel-only"})
+"""Nobody says who wrote a line, or only a launcher's label does: a task is a rank only by reasoning."""
 
 STACKS: tuple[tuple[str, str], ...] = (
     ("github", "kubectl"),
