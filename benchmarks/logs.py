@@ -1,4 +1,4 @@
-"""Makes the logs that the benchmarks read: training lines of many ranks, a failure at the end, or a storm of retries."""
+"""Makes the logs that the benchmarks read: training lines of many ranks with a failure, or a storm of retries."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ FAILURE = b"""[rank%(first)d]: Traceback (most recent call last):
 [rank%(first)d]:     main()
 [rank%(first)d]:   File "/opt/train/train.py", line 188, in main
 [rank%(first)d]:     loss = model(batch)
-[rank%(first)d]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 5 has a total capacity of 79.11 \
-GiB of which 2.04 GiB is free. Process 4242 has 77.06 GiB memory in use. Of the allocated memory 70.11 GiB is allocated \
-by PyTorch, and 5.02 GiB is reserved by PyTorch but unallocated.
+[rank%(first)d]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 5 has a total capacity of \
+79.11 GiB of which 2.04 GiB is free. Process 4242 has 77.06 GiB memory in use. Of the allocated memory 70.11 GiB is \
+allocated by PyTorch, and 5.02 GiB is reserved by PyTorch but unallocated.
 """
-WAITING = b"""[rank%(rank)d]:[E501 12:40:00.000000001 ProcessGroupNCCL.cpp:683] [Rank %(rank)d] Watchdog caught collective \
-operation timeout: WorkNCCL(SeqNum=4211, OpType=ALLREDUCE, NumelIn=26214400, NumelOut=26214400, Timeout(ms)=600000) ran \
-for 600021 milliseconds before timing out.
+WAITING = b"""[rank%(rank)d]:[E501 12:40:00.000000001 ProcessGroupNCCL.cpp:683] [Rank %(rank)d] Watchdog caught \
+collective operation timeout: WorkNCCL(SeqNum=4211, OpType=ALLREDUCE, NumelIn=26214400, NumelOut=26214400, \
+Timeout(ms)=600000) ran for 600021 milliseconds before timing out.
 """
 
 
@@ -49,7 +49,7 @@ def training(size: int, ranks: int = RANKS, attempts: int = 1) -> Iterator[bytes
 
 def storm(size: int) -> Iterator[bytes]:
     """Gives a log in which every fifth line is a message that a signature looks for."""
-    rnd = random.Random(SEED)  # noqa: S311
+    rnd = random.Random(SEED)
     lines = []
     for number in range(100_000):
         rank = number % RANKS
@@ -77,12 +77,12 @@ def _failure(ranks: int) -> bytes:
 
 
 def _chunk(ranks: int) -> bytes:
-    rnd = random.Random(SEED)  # noqa: S311
+    rnd = random.Random(SEED)
     return b"".join(_step(rnd, rank, step) for step in range(max(2, STEPS * RANKS // ranks)) for rank in range(ranks))
 
 
 def _step(rnd: random.Random, rank: int, step: int) -> bytes:
     return (
-        f"[rank{rank}]: 2026-05-01 HH:MM:{step % 60:02d},{rnd.randrange(1000):03d} INFO train.py:212 epoch 1 step {step}"
-        f" loss {rnd.random() * 3:.4f} lr 3.00e-04 grad_norm {rnd.random():.3f} tokens/s {rnd.randrange(9000, 12000)}\n"
+        f"[rank{rank}]: 2026-05-01 HH:MM:{step % 60:02d},{rnd.randrange(1000):03d} INFO train.py:212 epoch 1"
+        f" step {step} loss {rnd.random() * 3:.4f} lr 3.00e-04 grad_norm {rnd.random():.3f} tokens/s {rnd.randrange(9000, 12000)}\n"
     ).encode()

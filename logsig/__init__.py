@@ -55,16 +55,12 @@ def conclude(seen: Scan, catalog: Catalog) -> Diagnosis:
     """From the excerpts of a scan to the diagnosis."""
     from dataclasses import replace
 
-    from logsig import diagnosis, facts, job, lines, match, messages
+    from logsig import diagnosis
+    from logsig.understand import understand
 
-    reading = lines.read(seen.excerpts)
-    grouped = messages.group(reading.lines)
-    matches = match.match(grouped, catalog, catalog.engine())
     files = tuple(dict.fromkeys(origin.path for origin in seen.origins))
-    log = job.assemble(
-        reading.lines, grouped, matches, facts.read_notes(reading.lines), files, (*seen.doubts, *reading.doubts)
-    )
-    return replace(diagnosis.diagnose(log, catalog), unreadable=seen.unreadable)
+    understood = understand(seen.excerpts, catalog, files, seen.doubts)
+    return replace(diagnosis.diagnose(understood.job, catalog), unreadable=seen.unreadable)
 
 
 def _literals(literals: Sequence[bytes]) -> list[str]:
@@ -99,10 +95,7 @@ def analyze_text(text: str, catalog: Catalog) -> Diagnosis:
 
 def match_text(text: str, catalog: Catalog) -> tuple[Event, ...]:
     """Gives every event of a text, before any conclusion: what the signatures say of it."""
-    from logsig import facts, job, lines, match, messages
+    from logsig.understand import understand
 
-    reading = lines.read((_excerpt(text),))
-    grouped = messages.group(reading.lines)
-    matches = match.match(grouped, catalog, catalog.engine())
-    log = job.assemble(reading.lines, grouped, matches, facts.read_notes(reading.lines), ("<text>",), ())
-    return tuple(event for attempt in log.attempts for event in attempt.events)
+    understood = understand((_excerpt(text),), catalog, ("<text>",))
+    return tuple(event for attempt in understood.job.attempts for event in attempt.events)

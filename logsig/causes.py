@@ -32,16 +32,23 @@ def roots(stories: Stories, catalog: Catalog) -> list[Event]:
 
 def explains(cause: Event, effect: Event, catalog: Catalog) -> bool:
     """True where the cause accounts for the effect. Acyclic for any pair: of two that could explain each other the earlier does."""
+    return edge(cause, effect, catalog) is not None
+
+
+def edge(cause: Event, effect: Event, catalog: Catalog) -> str | None:
+    """Returns the rule by which the cause accounts for the effect: ``declared``, ``outside``, ``earlier``, ``role``."""
     if _declared(cause, effect, catalog):
-        return not _declared(effect, cause, catalog) or cause.order < effect.order
+        stands = not _declared(effect, cause, catalog) or cause.order < effect.order
+        return "declared" if stands else None
     if _declared(effect, cause, catalog):
-        return False
+        return None
     outside_cause, outside_effect = is_outside(cause, catalog), is_outside(effect, catalog)
     if outside_cause or outside_effect:
-        return _before(cause, effect) and not (outside_cause and _same_kind(cause, effect))
+        return "outside" if _before(cause, effect) and not (outside_cause and _same_kind(cause, effect)) else None
     if cause.rank is not None and cause.rank == effect.rank:
-        return _before(cause, effect)
-    return cause.role == "initiator" and effect.role == "either" and not _is_exit(effect, catalog)
+        return "earlier" if _before(cause, effect) else None
+    follows = cause.role == "initiator" and effect.role == "either" and not _is_exit(effect, catalog)
+    return "role" if follows else None
 
 
 def _declared(cause: Event, effect: Event, catalog: Catalog) -> bool:

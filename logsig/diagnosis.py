@@ -59,12 +59,18 @@ class Judged:
 
 def diagnose(job: JobLog, catalog: Catalog) -> Diagnosis:
     """Returns the answer for the whole job: the first attempt that failed gives the cause, the last one the outcome."""
-    judged = [_judge(job, number, catalog) for number in range(len(job.attempts))]
-    failed = [item for item in judged if item.outcome not in ("healthy", "unfinished", "empty")]
-    telling = _telling(failed, judged)
-    outcome = _outcome(judged, failed)
-    answer = _Answer(job, catalog, telling, outcome)
+    judged = judge(job, catalog)
+    answer = _Answer(job, catalog, telling(judged), _outcome(judged, _failed(judged)))
     return replace(answer.compose(), attempts=tuple(_attempt_result(item, catalog) for item in judged))
+
+
+def judge(job: JobLog, catalog: Catalog) -> list[Judged]:
+    """Returns every attempt with its verdict."""
+    return [_judge(job, number, catalog) for number in range(len(job.attempts))]
+
+
+def _failed(judged: Sequence[Judged]) -> list[Judged]:
+    return [item for item in judged if item.outcome not in ("healthy", "unfinished", "empty")]
 
 
 def _judge(job: JobLog, number: int, catalog: Catalog) -> Judged:
@@ -140,8 +146,9 @@ def _said_finished(job: JobLog, number: int) -> bool:
     return any(FINISHED.search(line.text[:300]) for line in tail)
 
 
-def _telling(failed: Sequence[Judged], judged: Sequence[Judged]) -> Judged:
-    """The earliest failed attempt that names a cause; a retry that fails to connect is secondary."""
+def telling(judged: Sequence[Judged]) -> Judged:
+    """Returns the attempt that tells the cause: the earliest failed one that names it; a retry that fails is secondary."""
+    failed = _failed(judged)
     named = [item for item in failed if item.verdict.root is not None]
     return (named or list(failed) or list(judged[-1:]))[0]
 

@@ -6,13 +6,14 @@ exists, ``engine_python`` everywhere else.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Protocol
 
 Buffer = bytes | bytearray | memoryview
 Hit = tuple[int, int]
 """(index of the literal, offset just behind it)."""
+MARKS = frozenset("\\\"'<>&\t\r\n\x1b")
+"""What JSON, ``repr`` or XML write otherwise."""
 
 
 class Engine(Protocol):
@@ -46,20 +47,19 @@ def make_engine(literals: Sequence[str], prefer: str | None = None) -> Engine:
 
 def spellings(literal: str) -> tuple[bytes, ...]:
     """Gives the literal in UTF-8, and as it stands inside JSON, a Python ``repr`` and XML where that differs."""
-    quoted = json.dumps(literal)[1:-1]
+    if literal.isascii() and MARKS.isdisjoint(literal):
+        return (literal.encode(),)
+    import json
+
+    xml = literal.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     forms = [
         literal,
-        quoted,
+        json.dumps(literal)[1:-1],
         json.dumps(literal, ensure_ascii=False)[1:-1],
-        quoted.replace("/", "\\/"),
         literal.replace("\\", "\\\\").replace("'", "\\'"),
-        literal.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"),
-        literal.replace("&", "&amp;")
-        .replace("<", "&lt;")
-        .replace(">", "&gt;")
-        .replace('"', "&quot;")
-        .replace("'", "&#x27;"),
-        literal.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026").replace('"', '\\"'),
+        xml,
+        xml.replace('"', "&quot;").replace("'", "&#x27;"),
+        literal.replace('"', '\\"').replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
     ]
     return tuple(dict.fromkeys(form.encode("utf-8", "surrogatepass") for form in forms))
 
@@ -71,9 +71,9 @@ def spelled(literals: Sequence[str]) -> tuple[list[bytes], list[int]]:
     for index, literal in enumerate(literals):
         if not literal or "\0" in literal:
             raise ValueError(f"literal {index} is empty or contains NUL: {literal!r}")
-        for form in spellings(literal):
-            patterns.append(form)
-            owners.append(index)
+        forms = spellings(literal)
+        patterns += forms
+        owners += [index] * len(forms)
     return patterns, owners
 
 

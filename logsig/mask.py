@@ -233,10 +233,11 @@ def _rewrite(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
-_CLOSED = frozenset(
-    "signature family title severity confidence retryable outcome rank_confidence grade scope state kind unit "
-    "library_digest".split()  # noqa: SIM905 - reads better than a list
-)
+_CLOSED = {
+    *("signature", "family", "title", "severity", "confidence", "retryable", "outcome", "rank_confidence", "grade"),
+    *("scope", "state", "kind", "unit", "library_digest"),
+}
+"""Fields whose words come from closed lists or from the library."""
 
 
 def _rewrite_evidence(evidence: Evidence, change: Callable[[str], str]) -> Evidence:

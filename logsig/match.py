@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from logsig.engine import Engine
@@ -66,19 +66,45 @@ class Matched:
 
 
 @dataclass(frozen=True, slots=True)
+class Trial:
+    """How the clauses of one signature fared on one message, up to the one that failed."""
+
+    span: tuple[int, int] | None = None
+    """What matched, where every clause held."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    forbidden: tuple[int, int] | None = None
+    """What an ``unless`` pattern found."""
+    quoted: tuple[int, ...] = ()
+    """Where matches begin that don't speak for themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A signature that fits a message and isn't what the message is."""
+
+    hit: Matched
+    to: Matched
+    rule: str
+    """``over``, ``net``, ``notice``, ``role``, ``literal`` (the longer), ``name``, or ``chain`` (raised earlier)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Matches:
-    """All that was recognised, in reading order; and what could not be tried to the end."""
+    """All that was recognised, in reading order; what gave way; and what could not be tried to the end."""
 
     found: tuple[Matched, ...]
     doubts: tuple[str, ...]
+    losses: tuple[Loss, ...] = ()
 
 
 def match(messages: Sequence[Message], catalog: Catalog, engine: Engine) -> Matches:
     """Returns what each message is: at most one failure or notice, and any testimony besides."""
-    return _Matcher(messages, catalog).run(engine)
+    return Matcher(messages, catalog).run(engine)
 
 
-class _Matcher:
+class Matcher:
+    """Tries signatures on messages."""
+
     def __init__(self, messages: Sequence[Message], catalog: Catalog) -> None:
         self.messages = messages
         self.catalog = catalog
@@ -86,20 +112,22 @@ class _Matcher:
         self.neighbours = _Neighbours(messages)
 
     def run(self, engine: Engine) -> Matches:
+        """Finds what every message is."""
         found: list[Matched] = []
-        for order, ids in self._candidates(engine):
+        losses: list[Loss] = []
+        for order, ids in self.candidates(engine):
             message = self.messages[order]
             entries = [self.catalog.get(name) for name in sorted(ids)]
-            links = [self._link(entries, message, link, order) for link in (*message.caused_by, message)]
-            found.extend(choose(links))
+            hits = (self._hits(entries, message, link, order) for link in (*message.caused_by, message))
+            found.extend(choose([settle(link, losses) for link in hits], losses))
         doubts = tuple(
             f"the pattern of {name} took too long on a line and was given up there" for name in sorted(self.gave_up)
         )
-        return Matches(tuple(found), doubts)
+        return Matches(tuple(found), doubts, tuple(losses))
 
-    def _candidates(self, engine: Engine) -> Iterator[tuple[int, set[str]]]:
+    def candidates(self, engine: Engine) -> Iterator[tuple[int, set[str]]]:
         """Message index -> ids of which a literal stands in it, in order of index."""
-        texts = [_searchable(message).encode("utf-8", "replace") for message in self.messages]
+        texts = [searchable(message).encode("utf-8", "replace") for message in self.messages]
         starts, position = [], 0
         for text in texts:
             starts.append(position)
@@ -122,44 +150,53 @@ class _Matcher:
 
     # ------------------------------------------------------------ one signature, one message
 
-    def _link(self, entries: Sequence[Entry], message: Message, link: Message, order: int) -> list[Matched]:
-        """What one link of an exception chain (most messages have one) is."""
+    def _hits(self, entries: Sequence[Entry], message: Message, link: Message, order: int) -> list[Matched]:
+        """The signatures that fit one link of an exception chain (most messages have one)."""
         hits = []
         for entry in entries:
-            patterns = self.catalog.patterns(entry.id)
-            hit = self._confirm_text(entry, link, patterns)
-            if hit is not None:
-                start, facts = hit
-                self._enrich(entry, link, order, patterns, facts)
-                hits.append(Matched(entry, message, link, facts, _line_at(link, start), order))
-        return settle(hits)
+            trial = self.trial(entry, link)
+            if trial.span is not None:
+                self._enrich(entry, link, order, trial.facts)
+                hits.append(Matched(entry, message, link, trial.facts, line_at(link, trial.span[0]), order))
+        return hits
 
-    def _confirm_text(self, entry: Entry, message: Message, patterns: Any) -> tuple[int, dict[str, Any]] | None:
+    def trial(self, entry: Entry, message: Message) -> Trial:
+        """Asks the clauses of a signature of one message: ``unless``, ``pattern``, ``where``."""
+        patterns = self.catalog.patterns(entry.id)
         text = message.text[:MAX_TEXT]
-        if any(self._search(entry, pattern, text) for pattern in patterns.unless):
-            return None
+        for pattern in patterns.unless:
+            if hit := self._search(entry, pattern, text):
+                return Trial(forbidden=hit.span())
         if not patterns.pattern:
-            position = min((at for literal in entry.match.literals if (at := text.find(literal)) >= 0), default=-1)
-            if position < 0 or not self._speaks(entry, text, position):
-                return None
-            return position, {}
-        best: tuple[int, dict[str, Any]] | None = None
+            return self._literal_alone(entry, text)
+        best: Trial | None = None
+        quoted: list[int] = []
         for pattern in patterns.pattern:
             for hit in self._all(entry, pattern, text):
-                if self._speaks(entry, text, hit.start()):
-                    facts = convert(hit.groupdict(), entry.captures)
-                    if best is None:
-                        best = (hit.start(), facts)
-                    else:
-                        for name, value in facts.items():
-                            best[1].setdefault(name, value)
-                    break
-        return best
+                if not self._speaks(entry, text, hit.start()):
+                    quoted.append(hit.start())
+                    continue
+                facts = convert(hit.groupdict(), entry.captures)
+                if best is None:
+                    best = Trial(hit.span(), facts)
+                else:
+                    for name, value in facts.items():
+                        best.facts.setdefault(name, value)
+                break
+        return best or Trial(quoted=tuple(quoted))
+
+    def _literal_alone(self, entry: Entry, text: str) -> Trial:
+        """Without a pattern the first literal confirms."""
+        spans = [(at, at + len(literal)) for literal in entry.match.literals if (at := text.find(literal)) >= 0]
+        if not spans:
+            return Trial()
+        first = min(spans)
+        return Trial(first) if self._speaks(entry, text, first[0]) else Trial(quoted=first[:1])
 
     def _speaks(self, entry: Entry, text: str, position: int) -> bool:
         lead = text[text.rfind("\n", 0, position) + 1 : position]
         if entry.match.where == "anywhere":
-            return not _COMMENT.match(lead) and not _OPEN_QUOTE.search(lead)
+            return not _COMMENT.match(lead) and not (_OPEN_QUOTE.search(lead) and _HEARSAY.search(lead))
         return speaks(lead)
 
     def _search(self, entry: Entry, pattern: regex.Pattern[str], text: str) -> Any:
@@ -178,8 +215,9 @@ class _Matcher:
         except TimeoutError:
             self.gave_up.add(entry.id)
 
-    def _enrich(self, entry: Entry, message: Message, order: int, patterns: Any, facts: dict[str, Any]) -> None:
+    def _enrich(self, entry: Entry, message: Message, order: int, facts: dict[str, Any]) -> None:
         """Adds captures from what stands around the message; never changes those of the message itself."""
+        patterns = self.catalog.patterns(entry.id)
         sources: list[tuple[Sequence[Any], str]] = []
         if patterns.follow:
             sources.append(
@@ -200,23 +238,40 @@ class _Matcher:
                         facts.setdefault(name, value)
 
 
-def settle(hits: list[Matched]) -> list[Matched]:
-    """Chooses what a message is: notices silence, nets give way, ``over`` decides; testimony stands beside."""
+def settle(hits: list[Matched], losses: list[Loss] | None = None) -> list[Matched]:
+    """Chooses what a message is: notices silence, nets give way, ``over`` decides; testimony stands beside.
+
+    Whatever gives way is added to ``losses``.
+    """
+    told: list[Loss] = [] if losses is None else losses
+    over = {name: hit for hit in hits for name in hit.entry.match.over}
     witnesses = [hit for hit in hits if hit.entry.role == "witness"]
-    rest = [hit for hit in hits if hit.entry.role != "witness"]
-    beaten = {name for hit in hits for name in hit.entry.match.over}
-    rest = [hit for hit in rest if hit.entry.id not in beaten]
-    witnesses = [hit for hit in witnesses if hit.entry.id not in beaten or not rest]
-    specific = [hit for hit in rest if not hit.entry.match.net]
-    rest = specific or ([] if witnesses else rest)
+    rest = _without([hit for hit in hits if hit.entry.role != "witness"], over, "over", told)
+    if rest:
+        witnesses = _without(witnesses, over, "over", told)
+    stronger = next(iter([*(hit for hit in rest if not hit.entry.match.net), *witnesses]), None)
+    if stronger is not None:
+        rest = _without(rest, {hit.entry.id: stronger for hit in rest if hit.entry.match.net}, "net", told)
     notices = [hit for hit in rest if hit.entry.role == "notice"]
     if notices:
-        return [min(notices, key=lambda hit: hit.entry.id)]
+        quietest = min(notices, key=lambda hit: hit.entry.id)
+        others = [hit for hit in (*rest, *witnesses) if hit is not quietest]
+        _without(others, {hit.entry.id: quietest for hit in others}, "notice", told)
+        return [quietest]
     winner = min(rest, key=_rank_of_hit, default=None)
-    return [*([winner] if winner else []), *witnesses]
+    if winner is None:
+        return witnesses
+    told.extend(Loss(hit, winner, _decisive(winner, hit)) for hit in rest if hit is not winner)
+    return [winner, *witnesses]
 
 
-def choose(links: Sequence[list[Matched]]) -> list[Matched]:
+def _without(hits: list[Matched], stronger: Mapping[str, Matched], rule: str, losses: list[Loss]) -> list[Matched]:
+    """Gives the hits that no stronger one beats, and notes the others."""
+    losses.extend(Loss(hit, stronger[hit.entry.id], rule) for hit in hits if hit.entry.id in stronger)
+    return [hit for hit in hits if hit.entry.id not in stronger]
+
+
+def choose(links: Sequence[list[Matched]], losses: list[Loss] | None = None) -> list[Matched]:
     """Picks the link of an exception chain that counts: what was raised first, unless it is a mere step on the way.
 
     A peer error raised first makes what was raised while handling it secondary, and the other way round. A general first link
@@ -227,7 +282,15 @@ def choose(links: Sequence[list[Matched]]) -> list[Matched]:
     first = winners[0] if winners else None
     if first is not None and first.entry.match.net:
         first = next((hit for hit in winners if not hit.entry.match.net and hit.entry.role == "initiator"), first)
+    if losses is not None and first is not None:
+        losses.extend(Loss(hit, first, "chain") for hit in winners if hit is not first)
     return [*([first] if first else []), *witnesses]
+
+
+def _decisive(winner: Matched, loser: Matched) -> str:
+    """Names the first measure in which two hits differ."""
+    pairs = zip(("role", "literal", "name"), _rank_of_hit(winner), _rank_of_hit(loser), strict=True)
+    return next((rule for rule, mine, other in pairs if mine != other), "name")
 
 
 def _rank_of_hit(hit: Matched) -> tuple[int, int, str]:
@@ -249,12 +312,14 @@ def frames_text(message: Message) -> str:
     return "\n".join(f"{frame.path}:{frame.line}:{frame.function}\n    {frame.code}" for frame in message.frames)
 
 
-def _searchable(message: Message) -> str:
+def searchable(message: Message) -> str:
+    """Gives the text in which literals are looked for: the message, and the earlier links of its chain."""
     parts = [link.text[:MAX_TEXT] for link in message.caused_by]
     return "\n".join((*parts, message.text[:MAX_TEXT]))
 
 
-def _line_at(message: Message, position: int) -> LogLine:
+def line_at(message: Message, position: int) -> LogLine:
+    """Gives the line on which a position of the message's text stands."""
     index = message.head + message.text.count("\n", 0, position)
     return message.lines[min(index, len(message.lines) - 1)]
 

@@ -21,54 +21,68 @@ _BEGINNING = re.compile(
     r"|\[(?:rank|default)\d+\]:"
 )
 """How a new line begins, even where the cut went through its prefix."""
-_LAST_LETTERS = re.compile(r"[A-Za-z]*$")
-_FIRST_LETTERS = re.compile(r"[a-z]*")
+_LAST_LETTERS = re.compile(r"[A-Za-z]+$")
+_FIRST_LETTERS = re.compile(r"^[a-z]+")
 _WORD = re.compile(r"(?<=[^A-Za-z])[A-Za-z]{4,}(?=[^A-Za-z])")
 _RULE = re.compile(r"\s*(\S)\1{9,}\s*$|\s*$")
 
 
-def wrap_width(lines: Sequence[str], begins: Callable[[str], bool]) -> int | None:
-    """Width at which the text was cut into lines, or None; ``begins`` knows the start of a message (a prefix)."""
+def wrap_width(lines: Sequence[str], begins: Callable[[str], bool], *, prefixed: bool) -> int | None:
+    """Width at which the text was cut into lines, or None.
+
+    ``begins`` knows the start of a message (a prefix); ``prefixed`` says that whole lines of this text have one.
+    """
     counts = Counter(len(line) for line in set(lines) if not _RULE.match(line))
-    longest_first = sorted((width for width, count in counts.items() if 40 <= width <= 400), reverse=True)
-    longer = 0
-    for width in longest_first[:2]:
+    for width in sorted((width for width in counts if 40 <= width <= 400), reverse=True)[:2]:
         longer = sum(count for length, count in counts.items() if length > width)
         if longer > max(1, sum(counts.values()) // 50):
             return None
-        if _is_width(lines, width, begins):
+        if _Cuts(lines, width, begins).are_a_wrap(prefixed=prefixed and width in COMMON_WIDTHS):
             return width
     return None
 
 
-def _is_width(lines: Sequence[str], width: int, begins: Callable[[str], bool]) -> bool:
-    """True where lines of exactly this length go on in the next line, often in mid-word."""
-    broken_words = split_letters = objects = going_on = beginning = 0
-    split: set[str] = set()
-    full = [pair for pair in pairwise(lines) if len(pair[0]) == width and not _RULE.match(pair[0])]
-    for line, following in {(_masked(one), _masked(next_one)): (one, next_one) for one, next_one in full}.values():
-        if not following or begins(following) or _BEGINNING.match(following) or _alike(line, following):
-            beginning += 1
-            continue
-        going_on += 1
-        broken_words += _is_word(line[-1]) and _is_word(following[0])
-        objects += line.startswith("{") and line[-1] != "}" and following[-1] == "}"
-        split_letters += line[-1].isalpha() and following[0].islower()
-        split.add(_LAST_LETTERS.search(line)[0] + _FIRST_LETTERS.match(following)[0])  # type: ignore[index]
-    if broken_words >= 3 and going_on >= 4 and going_on >= 3 * beginning:
-        return True
-    if going_on < beginning:
-        return False
-    if objects:
-        return True
-    if width in COMMON_WIDTHS and (split_letters or (broken_words and going_on >= max(2, 4 * beginning))):
-        return True
-    return any(len(word) > 3 and word in _words(lines) for word in split)
+class _Cuts:
+    """What stands at the ends of lines of one length and at the beginnings of those behind them."""
 
+    def __init__(self, lines: Sequence[str], width: int, begins: Callable[[str], bool]) -> None:
+        self.lines = lines
+        self.going_on = 0
+        """Lines behind that don't look like a beginning …"""
+        self.beginning = 0
+        """… and that do."""
+        self.in_words = self.in_letters = self.in_objects = 0
+        """Of those that go on: cut in mid-word, between two letters, inside a JSON object."""
+        self.split: set[str] = set()
+        """The words cut, whole."""
+        full = [pair for pair in pairwise(lines) if len(pair[0]) == width and not _RULE.match(pair[0])]
+        for line, following in {(_masked(one), _masked(two)): (one, two) for one, two in full}.values():
+            if not following or begins(following) or _BEGINNING.match(following) or _alike(line, following):
+                self.beginning += 1
+            else:
+                self._look_at(line, following)
 
-def _words(lines: Sequence[str]) -> set[str]:
-    """Whole words of the text: a cut one among them was no two words."""
-    return {word for line in lines for word in _WORD.findall(line)}
+    def _look_at(self, line: str, following: str) -> None:
+        self.going_on += 1
+        self.in_words += _is_word(line[-1]) and _is_word(following[0])
+        self.in_objects += line.startswith("{") and line[-1] != "}" and following[-1] == "}"
+        if line[-1].isalpha() and following[0].islower():
+            self.in_letters += 1
+            self.split.add(_LAST_LETTERS.findall(line)[0] + _FIRST_LETTERS.findall(following)[0])
+
+    def are_a_wrap(self, *, prefixed: bool) -> bool:
+        """True where the text was cut; one cut is enough in mid-object, in a word known from elsewhere, at a prefix."""
+        if self.going_on < self.beginning:
+            return False
+        if self.in_words >= 3 and self.going_on >= max(4, 3 * self.beginning):
+            return True
+        if prefixed and (self.in_letters or (self.in_words and self.going_on >= max(2, 4 * self.beginning))):
+            return True
+        return bool(self.in_objects) or self._splits_a_known_word()
+
+    def _splits_a_known_word(self) -> bool:
+        whole = {word for line in self.lines for word in _WORD.findall(line)} if self.split else set()
+        return not whole.isdisjoint(self.split)
 
 
 def _alike(line: str, following: str) -> bool:

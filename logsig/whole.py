@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, BinaryIO
 
 from logsig import lines
@@ -61,11 +61,12 @@ class Whole:
     def blocks(self, leaf: Leaf) -> Iterator[tuple[int, bytes]]:
         """Gives an input in blocks of whole lines, each with the number of its first line."""
         number = 1
-        source = StreamSource(leaf.stream if leaf.stream is not None else open_leaf(leaf))
-        for block in cut(source, 0):
-            data = block.text()
-            yield number, data
-            number += data.count(b"\n")
+        with open_leaf(leaf) if leaf.stream is None else nullcontext(leaf.stream) as stream:
+            source = StreamSource(stream)
+            for block in cut(source, 0):
+                data = block.text()
+                yield number, data
+                number += data.count(b"\n")
         if source.fault is not None:
             self._doubt(f"{self._name(leaf.origin.path)}: unreadable from line {number} on: {source.fault}")
 

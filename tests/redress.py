@@ -145,10 +145,6 @@ def _openmpi_xml(line: Line) -> str:
     return f"<{line.stream}{rank}>{escaped}&#010;</{line.stream}>"
 
 
-def _pod(line: Line) -> str:
-    return "bert-master-0" if not line.rank else f"bert-worker-{line.rank - 1}"
-
-
 def _logger(form: str) -> Dress:
     """A Python logger's format; the launcher and whoever has no rank print as they are."""
 

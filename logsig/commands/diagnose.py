@@ -6,6 +6,7 @@ Everything heavy is imported when the command runs, so that ``--help`` of other 
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from logsig import outputs
 from logsig.errors import LogsigError, OutputError
 
 if TYPE_CHECKING:
+    from logsig.mask import What
     from logsig.model import Diagnosis
     from logsig.stdin import Patience
 
@@ -107,6 +109,7 @@ class Chosen:
     jobs: int | None
     max_bytes: int | None
     fail_on: str | None
+    mask: What | None
     color: str
     keep: str | None
     echo: bool
@@ -120,7 +123,17 @@ class Target:
     render: Callable[[Diagnosis], str]
 
 
-@click.command()
+class _Diagnose(click.Command):
+    """Takes ``--mask`` without a value, which click can't tell from a log that follows."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Completes a bare ``--mask``."""
+        end = args.index("--") if "--" in args else len(args)
+        args = ["--mask=secrets" if arg == "--mask" and at < end else arg for at, arg in enumerate(args)]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_Diagnose)
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="[LOG]...")
 @click.option("-f", "--format", "form", type=Format(), default=None, help="What to print (default: text).")
 @click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
@@ -134,6 +147,12 @@ class Target:
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Use at most N processes.")
 @click.option("--max-bytes", type=Size(), help="Read at most this much of each input (500M, 2G).")
 @click.option("--fail-on", type=click.Choice(["error", "fatal"]), help="Exit 1 if such a failure is found.")
+@click.option(
+    "--mask",
+    type=click.Choice(["secrets", "all"]),
+    metavar="[=all]",
+    help="Mask secrets in every format (shareable ones always are); =all: identities as well.",
+)
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour (default: auto).")
 @click.option("--keep", type=click.Path(), metavar="FILE", help="Store what comes on stdin in FILE.")
 @click.option("--echo", is_flag=True, help="Pass on what comes on stdin (to stderr if stdout carries another format).")
@@ -166,24 +185,40 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> No
 
 def _targets(chosen: Chosen) -> list[Target]:
     """Settles what is written where, before anything is read: a bad template costs no analysis."""
-    also = [_by_format(name, path, chosen.color) for name, path in chosen.also]
+    also = [_by_format(name, path, chosen) for name, path in chosen.also]
     first = chosen.output or STDIN
     if not chosen.template:
-        return [*also, _by_format(chosen.form or "text", first, chosen.color)]
+        return [*also, _by_format(chosen.form or "text", first, chosen)]
     if chosen.form:
         raise click.UsageError("--template and --format exclude each other: a template is the format")
     from logsig.report.template import load
 
-    return [*also, Target(first, load(chosen.template))]
+    return [*also, Target(first, _masking(load(chosen.template), chosen.mask))]
 
 
-def _by_format(name: str, path: str, color: str) -> Target:
+def _by_format(name: str, path: str, chosen: Chosen) -> Target:
+    """What goes to others is masked also unasked."""
     from logsig import console
-    from logsig.report import Options, formats
+    from logsig.report import Options, checkout, formats, is_shareable
 
-    options = console.look(sys.stdout, color) if path == STDIN else Options(color=color == "always")
+    root = checkout.root_of(os.environ)
+    on_screen = path == STDIN
+    options = (
+        console.look(sys.stdout, chosen.color, root=root)
+        if on_screen
+        else Options(color=chosen.color == "always", root=root)
+    )
     render = formats(name)[name]
-    return Target(path, lambda found: render(found, options))
+    what = chosen.mask or ("secrets" if is_shareable(name) else None)
+    return Target(path, _masking(lambda found: render(found, options), what))
+
+
+def _masking(render: Callable[[Diagnosis], str], what: What | None) -> Callable[[Diagnosis], str]:
+    if what is None:
+        return render
+    from logsig.mask import mask
+
+    return lambda found: render(mask(found, what))
 
 
 def _analyse(paths: tuple[str, ...], chosen: Chosen) -> tuple[Diagnosis, int | None]:

@@ -43,6 +43,14 @@ def formats(*names: str) -> dict[str, Render]:
     return {name: found[name].render for name in sorted(found) if hasattr(found[name], "render")}
 
 
+def is_shareable(name: str) -> bool:
+    """Tells whether a format goes to others, as its module says."""
+    for module in _modules():
+        if _format_name(module) == name:
+            return bool(getattr(import_module(f"{__name__}.{module}"), "SHAREABLE", False))
+    return False
+
+
 def _modules() -> list[str]:
     return [found.name for found in pkgutil.iter_modules(__path__)]
 

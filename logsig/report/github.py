@@ -15,6 +15,9 @@ from logsig.report.page import Page, causes_of, page
 if TYPE_CHECKING:
     from logsig.model import Cause, Diagnosis
 
+SHAREABLE = True
+"""Goes to others: secrets are masked unless the caller says otherwise."""
+
 MOST_ANNOTATIONS = 10
 """GitHub shows no more of a step."""
 LONGEST_MESSAGE = 4000

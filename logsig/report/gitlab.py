@@ -12,6 +12,9 @@ from logsig.report.page import causes_of, page
 if TYPE_CHECKING:
     from logsig.model import Cause, Diagnosis
 
+SHAREABLE = True
+"""Goes to others: secrets are masked unless the caller says otherwise."""
+
 _SEVERITY = {"fatal": "blocker", "error": "critical", "notice": "info"}
 LONGEST = 1000
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from logsig.model import Diagnosis
 
+SHAREABLE = True
+"""Goes to others: secrets are masked unless the caller says otherwise."""
+
 LONGEST_LINE = 2000
 """Characters of a quoted line; the JSON inside the page has more of it."""
 _RETRY = {"yes": "yes", "no": "no", "after-fix": "after a fix", "other-node": "on another node"}

@@ -14,6 +14,9 @@ from logsig.report.page import page
 if TYPE_CHECKING:
     from logsig.model import Diagnosis
 
+SHAREABLE = True
+"""Goes to others: secrets are masked unless the caller says otherwise."""
+
 _ELEMENT = {
     "failure": "failure",
     "unrecognised": "failure",

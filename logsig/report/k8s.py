@@ -13,6 +13,9 @@ from logsig.report.page import Page, page
 if TYPE_CHECKING:
     from logsig.model import Diagnosis
 
+SHAREABLE = True
+"""Goes to others: secrets are masked unless the caller says otherwise."""
+
 LIMIT = 4000
 LONGEST_LINE = 600
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from logsig.report.page import Finding, Quote
     from logsig.report.ranks import RankRow
 
+SHAREABLE = True
+"""Goes to others: secrets are masked unless the caller says otherwise."""
+
 LIMIT = 60_000
 MOST_QUOTES = 5
 MOST_ITEMS = 25

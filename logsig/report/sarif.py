@@ -20,6 +20,9 @@ from logsig.report.page import Page, causes_of, page
 if TYPE_CHECKING:
     from logsig.model import Cause, Diagnosis, Evidence
 
+SHAREABLE = True
+"""Goes to others: secrets are masked unless the caller says otherwise."""
+
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LONGEST = 1000
 """Characters of a rule's descriptions; code scanning takes 1,024."""

@@ -1,0 +1,35 @@
+"""The middle of the line: from excerpts to the job, with what each step saw on the way.
+
+Takes a scan's excerpts and the catalog; gives messages, matches and the ``JobLog``. Concludes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logsig import facts, job, lines, match, messages
+from logsig.catalog import Catalog
+from logsig.match import Matches
+from logsig.model import Excerpt, JobLog, Message
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A log as messages, as what they mean, and as a job."""
+
+    messages: tuple[Message, ...]
+    matches: Matches
+    job: JobLog
+
+
+def understand(
+    excerpts: Sequence[Excerpt], catalog: Catalog, files: Sequence[str], doubts: Sequence[str] = ()
+) -> Understood:
+    """Reads lines, groups them into messages, recognises these, and assembles the job."""
+    reading = lines.read(excerpts)
+    grouped = messages.group(reading.lines)
+    matches = match.match(grouped, catalog, catalog.engine())
+    notes = facts.read_notes(reading.lines)
+    told = (*doubts, *reading.doubts)
+    return Understood(grouped, matches, job.assemble(reading.lines, grouped, matches, notes, files, told))
