@@ -82,7 +82,8 @@ def _chunk(ranks: int) -> bytes:
 
 
 def _step(rnd: random.Random, rank: int, step: int) -> bytes:
+    loss, norm, speed = rnd.random() * 3, rnd.random(), rnd.randrange(9000, 12000)
     return (
         f"[rank{rank}]: 2026-05-01 HH:MM:{step % 60:02d},{rnd.randrange(1000):03d} INFO train.py:212 epoch 1"
-        f" step {step} loss {rnd.random() * 3:.4f} lr 3.00e-04 grad_norm {rnd.random():.3f} tokens/s {rnd.randrange(9000, 12000)}\n"
+        f" step {step} loss {loss:.4f} lr 3.00e-04 grad_norm {norm:.3f} tokens/s {speed}\n"
     ).encode()

@@ -1,4 +1,4 @@
-"""Tracebacks in the frames of rich, and those that lost their indentation, in their usual form again.
+"""Tracebacks in the frames of rich, with the values of Loguru, or without indentation, in their usual form again.
 
 ``Blocks`` keeps, for each writer, what a line needs to know of the lines before it.
 """
@@ -16,6 +16,8 @@ _BORDER = re.compile(r"[╭╰┌└┏┗╔╚├][─━═┄]*(?: [^─━�
 _FRAME = re.compile(r"((?:/|[A-Za-z]:\\|<|[\w.-]+/)[^:]*):(\d+) in (.+)$")
 _CODE = re.compile(r"❱ *\d+(?: (.*))?$")
 _CONTEXT = re.compile(r"\d+(?: .*)?$|[│┃╭╰]")
+_VALUES = re.compile(r"\s+(?:│\s+)*└ ")
+"""How Loguru draws the values below a line of code."""
 _BARE_FRAME = re.compile(r"File \"[^\"]+\", line \d+(?:, in .*)?$")
 _LAST_LINE = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:: |:?$)|[=*-]{8,}|\[|During |The above ")
 """How an exception or the next message begins, right behind a frame without source."""
@@ -37,6 +39,10 @@ class Blocks:
         """Plain lines in place of one line; none for a border or a line of context of a box."""
         if text[:1] and text[0] in EDGES:
             return self._unboxed(writer, text)
+        if text.startswith('> File "'):
+            return [f"  {text[2:]}"]
+        if _VALUES.match(text):
+            return []
         if text.startswith('File "') and _BARE_FRAME.match(text):
             self._bare.add(writer)
             return [f"  {text}"]

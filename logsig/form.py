@@ -75,7 +75,7 @@ def _wrapping(windows: Windows, peeler: Peeler) -> Form:
     if len(lines) > 2:
         for depth in dict.fromkeys((0, _common_depth([peeler.peel(line) for line in lines if line]))):
             texts = [peeler.peel(line, limit=depth).text for line in lines] if depth else lines
-            prefixed = sum(map(begins, texts)) > 0.3 * len(texts)
+            prefixed = sum(map(begins, texts)) > max(2, 0.3 * len(texts))
             if width := rejoin.wrap_width(texts, begins, prefixed=prefixed):
                 return Form(peeler.dialect, width, depth, prefixed)
     return Form(peeler.dialect)

@@ -115,8 +115,12 @@ class _FileReader:
     def _uncut(self, pieces: Iterable[Piece], further: Callable[[Peeled], Peeled]) -> Iterator[Item]:
         """Join what a collector marked as parts of one line."""
         cut: dict[Hashable, Item] = {}
+        last: Item | None = None
         for piece in pieces:
             peeled = self.peeler.peel(piece.text, limit=self.depth)
+            if last and last[0].number == piece.number and not peeled.layers:
+                peeled = last[1]._replace(text=piece.text)  # an overwritten line: its label stands in front only
+            last = piece, peeled
             part = peeled.fields.get("part")
             if part is None:
                 yield piece, peeled
@@ -172,10 +176,10 @@ class _FileReader:
         text = peeled.text
         return (
             "\n" in text
-            or text[:1] in boxes.EDGES
+            or (not text.isascii() and (text[:1] in boxes.EDGES or "└" in text))
             or "\\n" in text
             or self.peeler.may_be_glued(text)
-            or text.startswith('File "')
+            or text.startswith(('File "', '> File "'))
             or ("call last)" in text and text != _TRACEBACK_LINE)
             or text[:1] == text[1:2] != text[2:3] == text[3:4]
             or "rich" in peeled.layers

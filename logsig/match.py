@@ -137,11 +137,12 @@ class Matcher:
             ids[bisect_right(starts, end - 1) - 1].update(self.catalog.by_literal[literal])
         for order, message in enumerate(self.messages):
             if message.frames and message.exception:
-                ids[order].update(self._traceback_nets)
+                ids[order].update(self.traceback_nets)
         yield from sorted(ids.items())
 
     @property
-    def _traceback_nets(self) -> tuple[str, ...]:
+    def traceback_nets(self) -> tuple[str, ...]:
+        """Nets that take every traceback, though its first line is no part of the message's text."""
         return tuple(
             name
             for name, entry in self.catalog.signatures.items()

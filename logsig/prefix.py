@@ -19,7 +19,7 @@ from logsig import dialects, opening
 from logsig.dialects import Consistency, Prefix
 from logsig.peeling import Dialect, Grammar, Labels, Peeled, Peeler, label_of
 
-_LAUNCHERS_OWN = re.compile(r"(?:srun|slurmstepd[\w.-]*|mpirun|mpiexec|prterun|salloc|sbatch|pdsh@[\w.-]+|clush): ")
+_LAUNCHERS_OWN = re.compile(r"(?:srun|slurmstepd[\w.-]*|mpirun|mpiexec|prterun|salloc|sbatch|pdsh@[\w.-]+|clush|parallel): ")
 """A launcher labels its tasks' lines, not its own."""
 
 
@@ -110,8 +110,7 @@ def _labels(
     if len(labels) < rule.lines or _are_rising(list(labels.values())) != rule.numbered:
         return []
     share = len(labels) / len(heads)
-    several = len(set(labels.values())) >= rule.labels or (rule.alone is not None and share >= rule.alone)
-    if not several:
+    if len(set(labels.values())) < rule.labels and not _is_alone(rule, labels, share):
         return []
     if share >= rule.share or (pattern.groups and share >= LEAST_SHARE and _fill_their_part(rule, labels)):
         return list(labels.values())
@@ -119,6 +118,14 @@ def _labels(
         return []
     behind = sum(is_prefixed(heads[number][match.end() :]) for number, match in found.items())
     return list(labels.values()) if behind > 0.5 * len(found) else []
+
+
+def _is_alone(rule: Consistency, labels: Mapping[int, str], share: float) -> bool:
+    """True where one writer's label stands on nearly all lines, or on a long part without gaps, half of the file or more."""
+    if rule.alone is None or share >= rule.alone:
+        return rule.alone is not None
+    part = max(labels) - min(labels) + 1
+    return share >= 0.5 and len(labels) >= max(8, rule.alone * part)
 
 
 def _fill_their_part(rule: Consistency, labels: Mapping[int, str]) -> bool:

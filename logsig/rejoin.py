@@ -51,8 +51,8 @@ class _Cuts:
         """Lines behind that don't look like a beginning …"""
         self.beginning = 0
         """… and that do."""
-        self.in_words = self.in_letters = self.in_objects = 0
-        """Of those that go on: cut in mid-word, between two letters, inside a JSON object."""
+        self.in_words = self.in_letters = self.at_blanks = self.in_objects = 0
+        """Of those that go on: cut in mid-word, between two letters, before a blank, inside a JSON object."""
         self.split: set[str] = set()
         """The words cut, whole."""
         full = [pair for pair in pairwise(lines) if len(pair[0]) == width and not _RULE.match(pair[0])]
@@ -65,6 +65,7 @@ class _Cuts:
     def _look_at(self, line: str, following: str) -> None:
         self.going_on += 1
         self.in_words += _is_word(line[-1]) and _is_word(following[0])
+        self.at_blanks += following[0] == " " and following[:2] != "  " and line[-1] != " "
         self.in_objects += line.startswith("{") and line[-1] != "}" and following[-1] == "}"
         if line[-1].isalpha() and following[0].islower():
             self.in_letters += 1
@@ -75,6 +76,8 @@ class _Cuts:
         if self.going_on < self.beginning:
             return False
         if self.in_words >= 3 and self.going_on >= max(4, 3 * self.beginning):
+            return True
+        if self.in_letters and self.in_words + self.at_blanks >= 2 and self.going_on >= max(3, 3 * self.beginning):
             return True
         if prefixed and (self.in_letters or (self.in_words and self.going_on >= max(2, 4 * self.beginning))):
             return True

@@ -403,3 +403,22 @@ def test_a_collectors_clock_stands_in_only_where_it_is_the_same(hour, stamps):
     found = read(text)
     assert [line.stamp and line.stamp.format for line in found] == stamps
     assert [line.arrival.text[17:19] for line in found if line.arrival] == ["00", "01"]
+
+
+def test_loguru_draws_values_below_the_code():
+    text = (
+        "2026-11-29 16:33:31.090 | ERROR    | __main__:main:12 - lost it\n"
+        "Traceback (most recent call last):\n\n"
+        '  File "/opt/train/train.py", line 20, in <module>\n    main(7)\n    └ <function main at 0x7f>\n\n'
+        '> File "/opt/train/train.py", line 12, in main\n    foo(a, b)\n    │   │  └ 2\n    │   └ 1\n    └ <function foo>\n'
+        "ValueError: x\n"
+    )
+    assert [found for found in texts(text) if found] == [
+        "lost it",
+        "Traceback (most recent call last):",
+        '  File "/opt/train/train.py", line 20, in <module>',
+        "    main(7)",
+        '  File "/opt/train/train.py", line 12, in main',
+        "    foo(a, b)",
+        "ValueError: x",
+    ]

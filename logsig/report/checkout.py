@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from logsig.model import Cause, Frame
 
 _NOT_OURS = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python\d[\d.]*)/|^<|(?:^|/)torch/")
+_FRAME = re.compile(r'\bFile "([^"]{1,1000})", line (\d{1,7})(?:, in (\S+))?')
 ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE", "BUILDKITE_BUILD_CHECKOUT_PATH", "BUILD_SOURCESDIRECTORY")
 """Where GitHub, GitLab, Jenkins, Buildkite and Azure check a project out."""
 
@@ -34,8 +35,17 @@ def root_of(env: Mapping[str, str]) -> str:
 
 
 def spot(cause: Cause, root: str) -> Spot | None:
-    """Gives the user's innermost frame that the checkout has."""
-    return locate(cause.frames, root)
+    """Gives the user's innermost frame that the checkout has: of the traceback, else of the lines that are quoted."""
+    return locate(cause.frames or _quoted_frames(cause), root)
+
+
+def _quoted_frames(cause: Cause) -> list[Frame]:
+    """Reads the frames among the quoted lines of the first piece of evidence."""
+    from logsig.model import Frame
+
+    lines = [text for each in cause.evidence[:1] for _, text in each.context]
+    found = [_FRAME.search(line) for line in lines]
+    return [Frame(each[1], int(each[2]), each[3] or "") for each in found if each]
 
 
 def locate(frames: Sequence[Frame], root: str) -> Spot | None:

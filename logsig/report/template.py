@@ -26,8 +26,6 @@ def load(path: str) -> Callable[[Diagnosis], str]:
         autoescape=path.removesuffix(".j2").lower().endswith((".html", ".htm", ".xml", ".svg")),
         undefined=StrictUndefined,
         keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
     )
     try:
         template = environment.from_string(_read(path))
