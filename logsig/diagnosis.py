@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from logsig import causes, remedy, states, tracebacks, unusual
+from logsig import causes, marks, remedy, states, tracebacks, unusual
 from logsig.catalog import Catalog
 from logsig.first import decide
 from logsig.model import (
@@ -184,9 +184,9 @@ class _Answer:
         self.verdict = judged.verdict
         self.outcome = outcome
         self.root = judged.verdict.root
-        self.collateral = causes.collateral_of(
-            self.stories, [event for event in (self.root, *self.verdict.others) if event is not None]
-        )
+        self.collateral = [
+            event for event in causes.collateral_of(self.stories, self._causes()) if not self._is_cause(event)
+        ]
         self.facts = self._facts()
 
     def compose(self) -> Diagnosis:
@@ -217,13 +217,21 @@ class _Answer:
             confirm=remedy.confirmations(self.catalog, self.root.signature, self.facts) if shown and self.root else (),
             next_time=states.next_time(self.stories, verdict, self.job, self.outcome) if shown else (),
             doubts=self._doubts(),
-            timeline=states.timeline(self.stories, verdict, rows),
+            timeline=marks.timeline(self.stories, verdict),
             unexplained=self._unexplained(),
             signature_count=len(self.catalog.signatures),
             library_digest=self.catalog.digest,
         )
 
     # ------------------------------------------------------------ parts
+
+    def _causes(self) -> list[Event]:
+        return [event for event in (self.root, *self.verdict.others) if event is not None]
+
+    def _is_cause(self, event: Event) -> bool:
+        """The same failure on another rank of an all-ranks failure is the cause too, not its consequence."""
+        same = self.root is not None and event.signature == self.root.signature
+        return same and (event.rank in self.verdict.failed or event.rank == self.verdict.rank)
 
     def _job(self) -> JobFacts:
         facts = self.job.facts
@@ -265,6 +273,7 @@ class _Answer:
             retryable,
             ranks,
             event.node,
+            event.frames,
         )
 
     def _cause_confidence(self, event: Event) -> Confidence:
@@ -402,7 +411,10 @@ def _at_least(version: str | None, wanted: str) -> bool | None:
         return None
 
     def parts(text: str) -> list[int]:
-        return [int("".join(ch for ch in part if ch.isdigit()) or 0) for part in text.split("+", maxsplit=1)[0].split(".")[:3]]
+        return [
+            int("".join(ch for ch in part if ch.isdigit()) or 0)
+            for part in text.split("+", maxsplit=1)[0].split(".")[:3]
+        ]
 
     return parts(version) >= parts(wanted)
 
@@ -428,5 +440,3 @@ def _shown(event: Event) -> Evidence:
         span,
         tuple(around[max(0, here - 5) : here + 3]),
     )
-
-

@@ -99,7 +99,13 @@ def _against_zero(case: Case, found: Sequence[Event]) -> Verdict:
             else f"Only rank {rank} differs from process 0; other ranks passed the same comparison."
         )
         return Verdict(
-            root=found[0], rank=rank, confidence="high", grade="B" if zero else "A", scope="one-rank", failed=failed, because=(said,)
+            root=found[0],
+            rank=rank,
+            confidence="high",
+            grade="B" if zero else "A",
+            scope="one-rank",
+            failed=failed,
+            because=(said,),
         )
     if len(failed) > 1:
         said = f"{name_ranks(failed).capitalize()} differ from process 0."
@@ -180,10 +186,20 @@ def _one(case: Case, event: Event) -> Verdict:
     else:
         said = f"Rank {rank} failed by itself"
         shows = "show" if len(others) > 1 else "shows"
-        said += f"; {name_ranks(others)} {shows} only what a lost or waiting peer causes." if others else ", and no other rank shows a failure of its own."
+        said += (
+            f"; {name_ranks(others)} {shows} only what a lost or waiting peer causes."
+            if others
+            else ", and no other rank shows a failure of its own."
+        )
         grade = "A"
     return Verdict(
-        root=event, rank=rank, confidence="high", grade=grade, scope="one-rank", failed=(rank,), because=(said, *audit.of_table(case, rank))
+        root=event,
+        rank=rank,
+        confidence="high",
+        grade=grade,
+        scope="one-rank",
+        failed=(rank,),
+        because=(said, *audit.of_table(case, rank)),
     )
 
 
@@ -196,6 +212,8 @@ def _symmetric(case: Case, found: Sequence[Event]) -> Verdict | None:
     rest = case.ranks - failed
     if any((story := case.story(rank)) is not None and (story.own or story.derived) for rank in rest):
         return None
+    if found[0].role == "either" and len(set(range(max(failed))) - failed) > len(failed) // 2:
+        return None  # lower ranks must exist and weren't heard: that they fared alike is a guess
     lost = rest & case.peers
     if lost and (len(lost) * 3 > len(failed) or len(failed) < 3):
         return None
@@ -237,7 +255,14 @@ def _several(case: Case, found: Sequence[Event]) -> Verdict:
 def _ordered(first: Event, failed: tuple[int, ...], grade: Any, said: str, **more: Any) -> Verdict:
     scope: Scope = "several-ranks"
     return Verdict(
-        root=first, rank=first.rank, confidence="medium", grade=grade, scope=scope, failed=failed, because=(said,), **more
+        root=first,
+        rank=first.rank,
+        confidence="medium",
+        grade=grade,
+        scope=scope,
+        failed=failed,
+        because=(said,),
+        **more,
     )
 
 
@@ -309,17 +334,23 @@ def _unlabelled(case: Case, loose: Sequence[Event]) -> Verdict:
     known = case.ranks
     if len(same) > 1 and len(same) >= max(2, len(known)):
         every = tuple(sorted(known))
-        said = f"The same error was printed {len(same)} times, once for each rank: a fault of the program or its settings."
+        said = (
+            f"The same error was printed {len(same)} times, once for each rank: a fault of the program or its settings."
+        )
         return Verdict(root=first, scope="all-ranks", candidates=every, failed=every, because=(said,))
     if len(told := _explained_ranks(case, first)) > 1:
         whole = set(told) >= case.ranks
         said = f"The line carries no rank; what it explains stands on {name_ranks(told)}."
-        return Verdict(root=first, scope="all-ranks" if whole else "several-ranks", candidates=told, failed=told, because=(said,))
+        return Verdict(
+            root=first, scope="all-ranks" if whole else "several-ranks", candidates=told, failed=told, because=(said,)
+        )
     rank, said, failing = _by_elimination(case, loose)
     if rank is None or len(same) != 1:
         said = "The failing line carries no rank, and nothing else in the log tells whose it is."
         return Verdict(root=first, candidates=failing, because=(said,))
-    return Verdict(root=first, rank=rank, confidence="medium", grade="B", scope="one-rank", failed=(rank,), because=(said,))
+    return Verdict(
+        root=first, rank=rank, confidence="medium", grade="B", scope="one-rank", failed=(rank,), because=(said,)
+    )
 
 
 def _explained_ranks(case: Case, event: Event) -> tuple[int, ...]:
@@ -332,7 +363,9 @@ def _explained_ranks(case: Case, event: Event) -> tuple[int, ...]:
 def _by_elimination(case: Case, loose: Sequence[Event]) -> tuple[int | None, str, tuple[int, ...]]:
     """The rank to which one unlabelled failure must belong, why, and the ranks it may belong to."""
     quiet, known = case.quiet(), case.ranks
-    failing = tuple(sorted(rank for rank in quiet if (story := case.story(rank)) and story.ending and (story.ending.code or 0) > 0))
+    failing = tuple(
+        sorted(rank for rank in quiet if (story := case.story(rank)) and story.ending and (story.ending.code or 0) > 0)
+    )
     if not loose[0].frames and case.entry(loose[0]).family in ("gpu", "scheduler"):
         return None, "", ()  # a node's words: which of its ranks they concern only a map can tell
     begin = f"The {'traceback' if loose[0].frames else 'failing line'} carries no rank; "
@@ -346,5 +379,3 @@ def _by_elimination(case: Case, loose: Sequence[Event]) -> tuple[int | None, str
         rank = next(iter(known))
         return rank, f"Rank {rank} is the only rank the log names.", failing
     return None, "", failing
-
-

@@ -19,7 +19,9 @@ from logsig import dialects, opening
 from logsig.dialects import Consistency, Prefix
 from logsig.peeling import Dialect, Grammar, Labels, Peeled, Peeler, label_of
 
-_LAUNCHERS_OWN = re.compile(r"(?:srun|slurmstepd[\w.-]*|mpirun|mpiexec|prterun|salloc|sbatch|pdsh@[\w.-]+|clush|parallel): ")
+_LAUNCHERS_OWN = re.compile(
+    r"(?:srun|slurmstepd[\w.-]*|mpirun|mpiexec|prterun|salloc|sbatch|pdsh@[\w.-]+|clush(?!: \d+/\d+)|parallel): "
+)
 """A launcher labels its tasks' lines, not its own."""
 
 
@@ -121,7 +123,7 @@ def _labels(
 
 
 def _is_alone(rule: Consistency, labels: Mapping[int, str], share: float) -> bool:
-    """True where one writer's label stands on nearly all lines, or on a long part without gaps, half of the file or more."""
+    """True where one writer's label stands on nearly all lines, or on a long part without gaps, half of the file."""
     if rule.alone is None or share >= rule.alone:
         return rule.alone is not None
     part = max(labels) - min(labels) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from logsig.catalog import Catalog
-from logsig.model import JobLog, LogLine, Mark, Outcome, RankState, Source, Timeline
+from logsig.model import JobLog, LogLine, Outcome, RankState, Source
 from logsig.stories import Stories, Story
 from logsig.verdict import Verdict
 from logsig.witness import NAMES
@@ -79,6 +79,8 @@ def _state(story: Story, verdict: Verdict, catalog: Catalog, stories: Stories) -
         what = f"ended by {signal}"
     elif story.rank == verdict.rank and verdict.finding == "early-exit":
         what = "left while others waited"
+    elif story.rank == verdict.rank and verdict.ledger_decided:
+        what = _in_ledger(verdict)
     elif story.failed_code is not None:
         what = f"exit code {story.failed_code.code}, no error printed"
     elif story.peer:
@@ -109,6 +111,16 @@ def _state(story: Story, verdict: Verdict, catalog: Catalog, stories: Stories) -
     return ("silent" if verdict.root is not None else "running"), what
 
 
+def _in_ledger(verdict: Verdict) -> str:
+    """What the ledger says of the suspect."""
+    notes = {row.note for group in verdict.groups for row in group.rows if row.rank == verdict.rank}
+    words = {
+        "never entered": "never entered the collective",
+        "other operation": "ran another collective than the others",
+    }
+    return next((text for note, text in words.items() if note in notes), "silent while the others waited")
+
+
 def next_time(stories: Stories, verdict: Verdict, job: JobLog, outcome: Outcome) -> tuple[str, ...]:
     """Returns the settings that would have told more, only those that this log lacked."""
     found: list[str] = []
@@ -132,13 +144,12 @@ def next_time(stories: Stories, verdict: Verdict, job: JobLog, outcome: Outcome)
     unlabelled = sum(1 for line in job.lines if line.rank is None and line.local_rank is None and line.task is None)
     if undecided and unlabelled * 2 > len(job.lines) and len(job.lines) > 4:
         found.append("torchrun --tee 3 --log-dir logs (or srun --label): every line then carries its rank")
-    if (
-        outcome == "unrecognised"
-        or (any(
+    if outcome == "unrecognised" or (
+        any(
             item.error_file is None and item.witness == "elastic-child-failed" and (item.code or 0) > 0
             for item in exits
         )
-        and undecided)
+        and undecided
     ):
         found.append(
             "decorate main() with torch.distributed.elastic.multiprocessing.errors.record: the exact time and traceback of each rank then stand in its error file"
@@ -149,55 +160,3 @@ def next_time(stories: Stories, verdict: Verdict, job: JobLog, outcome: Outcome)
 def clock_text(seconds: float) -> str:
     """A time of day for a sentence."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M:%S")
-
-
-def timeline(stories: Stories, verdict: Verdict, states: tuple[RankState, ...]) -> Timeline | None:
-    """Returns what the picture draws: in seconds where every failure carries a time, else in reading order."""
-    marks: list[Mark] = []
-    events = [event for event in stories.events() if event.rank is not None]
-    timed = bool(events) and all(event.time is not None for event in events)
-    attempt = stories.attempt.number
-    for story in stories.ranks.values():
-        rank, log = story.rank, story.log
-        if log.last_step_line is not None and not timed:
-            marks.append(
-                Mark(
-                    rank,
-                    "step",
-                    float(log.last_step_order),
-                    None,
-                    f"step {log.last_step}",
-                    log.last_step_line.source,
-                    attempt,
-                )
-            )
-        for event in (*story.own[:1], *((story.derived,) if story.derived else ()), *story.peer[:1]):
-            at = float(event.time or 0.0) if timed else float(event.order)
-            mark = (
-                "first"
-                if rank == verdict.rank and event not in story.peer
-                else ("failed" if event in story.own else ("killed" if event is story.derived else "collateral"))
-            )
-            elapsed = event.facts.get("elapsed_ms")
-            if elapsed and timed:
-                marks.append(Mark(rank, "wait", at - elapsed / 1000, at, "waited", event.line.source, attempt))
-            marks.append(Mark(rank, mark, at, None, event.signature, event.line.source, attempt))
-        if rank == verdict.rank and not story.own and not story.derived and log.last_line is not None and not timed:
-            marks.append(
-                Mark(
-                    rank,
-                    "first",
-                    float(max(log.last_step_order, 0)),
-                    None,
-                    "last sign of life",
-                    log.last_line.source,
-                    attempt,
-                )
-            )
-    return (
-        Timeline(
-            "seconds" if timed else "order", tuple(sorted(marks, key=lambda mark: (mark.rank, mark.start, mark.kind)))
-        )
-        if marks
-        else None
-    )

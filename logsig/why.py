@@ -161,6 +161,8 @@ class _Inquiry:
                 "unless", False, f"the message holds {_quote(text[slice(*trial.forbidden)])}, which rules it out"
             )
             return
+        if unless := self.entry.match.unless:
+            yield Clause("unless", True, f"none of {len(unless)} stands in it" if len(unless) > 1 else "isn't in it")
         if trial.span is None and not trial.quoted:
             yield Clause("pattern", False, self._how_far(text))
             return
@@ -168,6 +170,7 @@ class _Inquiry:
             yield Clause("where", False, self._spoken(text, trial.quoted[0]))
             return
         yield Clause("pattern", True, f"matches {_quote(text[slice(*trial.span)])}")
+        yield Clause("where", True, self._voice(text, trial.span[0]))
         yield from self._rivals(message, link)
         matched = self._matched(message, link)
         if matched is not None:
@@ -182,8 +185,14 @@ class _Inquiry:
         end = _quote(far.instead) if far.instead else "its end"
         return f"gets as far as {_quote_end(far.matched)}, then wants {_cut(far.missing)} where the message has {end}"
 
+    def _voice(self, text: str, at: int) -> str:
+        lead = _lead(text, at)
+        if self.entry.match.where == "anywhere":
+            return "may stand anywhere on the line"
+        return f"an error speaks, after {_quote_end(lead)}" if lead.strip() else "an error speaks, at the line's start"
+
     def _spoken(self, text: str, at: int) -> str:
-        lead = text[text.rfind("\n", 0, at) + 1 : at]
+        lead = _lead(text, at)
         return f"no error speaks here: the match follows {_quote_end(lead)}"
 
     def _rivals(self, message: Message, link: Message) -> Iterator[Clause]:
@@ -213,7 +222,7 @@ class _Inquiry:
             return
         item = next(one for one in self.judged if one.stories.attempt.number == event.attempt)
         event, place = _placed(item.stories, event)
-        facts = ", ".join(f"{name} {value!s:.40}" for name, value in event.facts.items())
+        facts = ", ".join(f"{name} {value!s:.40}" for name, value in event.facts.items() if name in self.entry.captures)
         attempt = f", attempt {event.attempt}" if len(self.judged) > 1 else ""
         yield Clause("event", True, f"counts for {_whose(event)}{attempt}" + (f" with {facts}" if facts else ""))
         yield from self._standing(event, place, item)
@@ -222,8 +231,9 @@ class _Inquiry:
         root = item.verdict.root
         if root is not None and _is(root, event.line, self.entry.id):
             yield from self._as_root(item)
-        elif root is not None and root.signature == self.entry.id and event.rank in item.verdict.failed:
-            yield Clause("root", True, f"the root cause stands on {name_ranks(item.verdict.failed)}; this is one of them")
+        elif place == "own" and _stands_on(item, event):
+            said = f"the root cause stands on {name_ranks(item.verdict.failed)}; this is one of them"
+            yield Clause("root", True, said)
         elif place in _ASIDE:
             yield Clause(_ASIDE[place][0], False, self._aside(place))
         else:
@@ -330,6 +340,12 @@ def _is(event: Event, line: LogLine, signature: str) -> bool:
     return event.line is line and event.signature == signature
 
 
+def _stands_on(item: Judged, event: Event) -> bool:
+    """True for the same failure on another rank."""
+    root = item.verdict.root
+    return root is not None and root.signature == event.signature and event.rank in item.verdict.failed
+
+
 def _derived(stories: Stories) -> list[Event]:
     found = [story.derived for story in stories.ranks.values() if story.derived is not None]
     return [*found, *(event for event in stories.nobody if event.derived)]
@@ -375,6 +391,11 @@ def _many(count: int, noun: str) -> str:
 
 def _raw(raw: int, count: int) -> str:
     return f" (read {_many(raw, 'time')})" if raw and raw != count else ""
+
+
+def _lead(text: str, at: int) -> str:
+    """Gives what stands on the line before a position."""
+    return text[text.rfind("\n", 0, at) + 1 : at]
 
 
 def _quote(text: str) -> str:

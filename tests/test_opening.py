@@ -18,11 +18,13 @@ CHARACTERS = [*map(chr, range(1, 128)), "é", "│", "中", "\ufeff"]
 def without_looks(pattern: str) -> str:
     """The pattern without its lookaheads, which a partial match of one character can't judge."""
     while look := re.search(r"\(\?[=!]", pattern):
-        depth, end = 1, look.end()
-        while depth:
-            depth += {"(": 1, ")": -1}.get(pattern[end], 0) if pattern[end - 1] not in "\\^" else 0
-            end += 1
-        pattern = pattern[: look.start()] + pattern[end:]
+        tokens = regex.finditer(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", pattern, pos=look.end())
+        depth = 1
+        for token in tokens:
+            depth += {"(": 1, ")": -1}.get(token.group(), 0)
+            if not depth:
+                pattern = pattern[: look.start()] + pattern[token.end() :]
+                break
     return pattern
 
 

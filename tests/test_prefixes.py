@@ -1,49 +1,53 @@
-"""Every prefix file proves itself: its examples peel as it says, its counterexamples don't."""
+"""Every prefix file proves itself: its examples peel as it says, its counterexamples don't; and the check can fail."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from logsig import dialects
-from logsig.dialects import Example, Prefix
-from logsig.lines import read
-from logsig.model import Excerpt, LogLine, Origin
+from logsig import dialects, prefixcheck
 from logsig.prefix import Prefixes
 
 PREFIXES = Prefixes(dialects.read())
 
 
-def read_log(log: str) -> tuple[LogLine, ...]:
-    data = log if log.endswith("\n") else log + "\n"
-    return read([Excerpt(Origin("x.log"), 1, 0, data.encode(), "head")], PREFIXES).lines
+@pytest.mark.parametrize("prefix", PREFIXES.all, ids=lambda prefix: prefix.name)
+def test_file_proves_itself(prefix):
+    assert [str(fault) for fault in prefixcheck.prove(prefix, PREFIXES)] == []
 
 
-def facts(line: LogLine) -> dict[str, Any]:
-    names = ("rank", "local_rank", "node", "node_rank", "task", "pid", "device", "attempt", "stream", "level")
-    found = {name: getattr(line, name) for name in names if getattr(line, name) is not None}
-    return found | ({"time": line.stamp.text} if line.stamp else {})
+@pytest.mark.parametrize("prefix", PREFIXES.all, ids=lambda prefix: prefix.name)
+def test_examples_need_their_prefix(prefix):
+    without = Prefixes(tuple(other for other in PREFIXES.all if other.name != prefix.name))
+    assert any(".line" in fault.field for fault in prefixcheck.prove(prefix, without))
 
 
-def cases(which: str) -> list[Any]:
-    return [
-        pytest.param(prefix, example, id=f"{prefix.name}-{number}")
-        for prefix in PREFIXES.all
-        for number, example in enumerate(getattr(prefix, which), 1)
-    ]
+FILE = """\
+name: mine
+emitter: somebody
+pattern: '<<(?P<rank>\\d+)>> '
+examples:
+  - line: '<<3>> x'
+    fields: {rank: 3}
+    text: x
+counterexamples:
+  - line: '<3> x'
+    why: one sign
+"""
 
 
-@pytest.mark.parametrize(("prefix", "example"), cases("examples"))
-def test_example(prefix: Prefix, example: Example) -> None:
-    last = read_log(example.log)[-1]
-    expected = {key: value for key, value in example.fields.items() if key != "repeated"}
-    assert prefix.name in last.layers
-    assert facts(last) == expected
-    assert last.text == example.text
-
-
-@pytest.mark.parametrize(("prefix", "example"), cases("counterexamples"))
-def test_counterexample(prefix: Prefix, example: Example) -> None:
-    assert example.why
-    assert all(prefix.name not in line.layers for line in read_log(example.log))
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ("", "", None),
+        ("rank: 3", "rank: 4", "examples.0.fields"),
+        ("text: x", "text: y", "examples.0.text"),
+        ("'<<3>> x'", "'<3>> x'", "examples.0.line"),
+        ("'<3> x'", "'<<3>> x'", "counterexamples.0"),
+        ("    why: one sign\n", "", "counterexamples.0.why"),
+        ("name: mine", "name: yours", "name"),
+    ],
+)
+def test_check_of_a_users_folder(tmp_path, old, new, field):
+    (tmp_path / "mine.yaml").write_text(FILE.replace(old, new) if old else FILE, encoding="utf-8")
+    found = [fault.field for fault in prefixcheck.check(str(tmp_path))]
+    assert field in found if field else found == []
