@@ -6,15 +6,18 @@ Takes windows of consecutive lines as a sample. Settled once per file, before an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from statistics import median
+from typing import Any
 
 from logsig import clocks, rejoin
-from logsig.peeling import Dialect, Peeled, Peeler
+from logsig.peeling import MAX_LAYERS, Dialect, Peeled, Peeler
 from logsig.prefix import Prefixes
 
 Windows = Sequence[Sequence[str]]
+Peel = Callable[[str], Peeled]
 
 LATENCY = 2.0
 """Seconds that a collector may be behind."""
@@ -37,23 +40,25 @@ class Form:
 
 def settle(windows: Windows, prefixes: Prefixes) -> Form:
     """The form of a file, from windows of consecutive lines."""
-    dialect = prefixes.decide(_flat(windows))
+    lines = [line for window in windows for line in window]
+    plain = cache(prefixes.peeler().peel_whole)
+    dialect = prefixes.decide(lines, plain)
     peeler = prefixes.peeler(dialect)
-    form = _wrapping(windows, peeler)
+    peel = cache(peeler.peel_whole) if dialect.known else plain
+    form = _wrapping(lines, peeler, peel)
     if form.width and not form.depth:
-        again = prefixes.decide(_rejoined(windows, beginnings(peeler), form))
+        again = prefixes.decide(_rejoined(windows, _begins(peel), form), plain)
         if again.known.keys() != dialect.known.keys():
             peeler = prefixes.peeler(again)
-            form = _wrapping(windows, peeler)
-    return replace(form, two_clocks=_differ([peeler.peel_whole(line) for line in _flat(windows)]))
+            form = _wrapping(lines, peeler, peeler.peel_whole)
+    return replace(form, two_clocks=_differ([peel(line).fields for line in lines]))
 
 
-def _differ(peeled: Sequence[Peeled]) -> bool:
+def _differ(said: Sequence[Mapping[str, Any]]) -> bool:
     """True where lines that carry both clocks show them more than ``LATENCY`` apart (a zone, mostly)."""
-    both = [
-        (f.get("arrival"), f["stamp"]) for f in (one.fields for one in peeled) if f.get("arrival") is not f.get("stamp")
+    pairs = [
+        (f["arrival"], f["stamp"]) for f in said if f.get("arrival") is not None and f["arrival"] is not f["stamp"]
     ]
-    pairs = [(arrival, stamp) for arrival, stamp in both if arrival is not None]
     year = clocks.year_of(stamp for pair in pairs for stamp in pair)
     found = [(clocks.seconds(arrival, year), clocks.seconds(stamp, year)) for arrival, stamp in pairs]
     apart = [there - here for here, there in found if here is not None and there is not None]
@@ -62,29 +67,28 @@ def _differ(peeled: Sequence[Peeled]) -> bool:
 
 def beginnings(peeler: Peeler) -> Callable[[str], bool]:
     """Knows the start of a message: it carries a prefix."""
-    return lambda text: bool(peeler.peel(text).layers)
+    return _begins(peeler.peel)
 
 
-def _flat(windows: Windows) -> list[str]:
-    return [line for window in windows for line in window]
+def _begins(peel: Peel) -> Callable[[str], bool]:
+    return lambda text: bool(peel(text).layers)
 
 
-def _wrapping(windows: Windows, peeler: Peeler) -> Form:
-    lines = _flat(windows)
-    begins = beginnings(peeler)
+def _wrapping(lines: Sequence[str], peeler: Peeler, peel: Peel) -> Form:
+    begins = _begins(peel)
     if len(lines) > 2:
-        for depth in dict.fromkeys((0, _common_depth([peeler.peel(line) for line in lines if line]))):
+        for depth in dict.fromkeys((0, _common_depth([peel(line) for line in lines if line]))):
             texts = [peeler.peel(line, limit=depth).text for line in lines] if depth else lines
-            prefixed = sum(map(begins, texts)) > max(2, 0.3 * len(texts))
-            if width := rejoin.wrap_width(texts, begins, prefixed=prefixed):
-                return Form(peeler.dialect, width, depth, prefixed)
+            if width := rejoin.wrap_width(texts, begins):
+                return Form(peeler.dialect, width, depth, rejoin.are_prefixed(texts, begins))
     return Form(peeler.dialect)
 
 
 def _common_depth(peeled: Sequence[Peeled]) -> int:
     """How many leading layers nearly all lines share."""
     depth = 0
-    while peeled:
+    most = 1 if any("part" in one.fields for one in peeled) else MAX_LAYERS
+    while peeled and depth < most:
         (layers, count), *_ = Counter(one.layers[: depth + 1] for one in peeled).most_common(1)
         if len(layers) <= depth or count < 0.9 * len(peeled):
             break

@@ -48,11 +48,14 @@ class Prefixes:
         """The peeler for files of this dialect."""
         return Peeler(self.grammar, dialect) if dialect and dialect.known else self._plain
 
-    def decide(self, lines: Sequence[str]) -> Dialect:
-        """Which weak dialects a file speaks, from a sample of its lines; in rounds, as weak ones may nest."""
+    def decide(self, lines: Sequence[str], plain: Callable[[str], Peeled] | None = None) -> Dialect:
+        """Which weak dialects a file speaks, from a sample of its lines; in rounds, as weak ones may nest.
+
+        ``plain`` peels without any weak one, where the caller wants to remember what it gave.
+        """
         dialect = Dialect()
         for _ in range(3):
-            peel = self.peeler(dialect).peel_whole
+            peel = plain if plain and not dialect.known else self.peeler(dialect).peel_whole
             peeled = [one for line in lines if (one := peel(line)).text and not one.text.isspace()]
             heads = [one for one in peeled if not _LAUNCHERS_OWN.match(one.text)]
             more = self._shown(heads, dialect, lambda text: bool(peel(text).layers))  # noqa: B023 (called at once)
@@ -80,7 +83,7 @@ class Prefixes:
                 heads = [
                     one.text for one in peeled if grammar.may_follow(prefix, grammar.state(one.layers, one.fields))
                 ]
-            may = len(heads) if opens is opening.ANY else sum(first[character] for character in opens)
+            may = sum(count for character, count in first.items() if opening.opens(opens, character))
             if heads and may >= rule.lines:
                 labels = _labels(rule, grammar.compiled[prefix.name], heads, is_prefixed)
                 if labels:

@@ -27,19 +27,22 @@ _WORD = re.compile(r"(?<=[^A-Za-z])[A-Za-z]{4,}(?=[^A-Za-z])")
 _RULE = re.compile(r"\s*(\S)\1{9,}\s*$|\s*$")
 
 
-def wrap_width(lines: Sequence[str], begins: Callable[[str], bool], *, prefixed: bool) -> int | None:
-    """Width at which the text was cut into lines, or None.
-
-    ``begins`` knows the start of a message (a prefix); ``prefixed`` says that whole lines of this text have one.
-    """
+def wrap_width(lines: Sequence[str], begins: Callable[[str], bool]) -> int | None:
+    """Width at which the text was cut into lines, or None; ``begins`` knows the start of a message (a prefix)."""
     counts = Counter(len(line) for line in set(lines) if not _RULE.match(line))
     for width in sorted((width for width in counts if 40 <= width <= 400), reverse=True)[:2]:
         longer = sum(count for length, count in counts.items() if length > width)
         if longer > max(1, sum(counts.values()) // 50):
             return None
-        if _Cuts(lines, width, begins).are_a_wrap(prefixed=prefixed and width in COMMON_WIDTHS):
+        cuts = _Cuts(lines, width, begins)
+        if cuts.going_on and cuts.are_a_wrap(prefixed=width in COMMON_WIDTHS and are_prefixed(lines, begins)):
             return width
     return None
+
+
+def are_prefixed(lines: Sequence[str], begins: Callable[[str], bool]) -> bool:
+    """True where whole lines of this text carry a prefix, so that one without is a rest, or somebody's who has none."""
+    return sum(map(begins, lines)) > max(2, 0.3 * len(lines))
 
 
 class _Cuts:

@@ -1,4 +1,3 @@
-
 """Diagnoses built by hand, as the analysis gives them: what the tests of the reports look at."""
 
 from __future__ import annotations
@@ -514,6 +513,18 @@ def unfinished() -> Diagnosis:
     )
 
 
+def two_causes() -> Diagnosis:
+    """Two failures, neither of which explains the other; a rank that was never heard."""
+    base, other = unused_one(), key_error()
+    assert other.root_cause
+    return replace(
+        base,
+        other_causes=(replace(other.root_cause, ranks=(3,), severity="error"),),
+        silent_ranks=(2,),
+        scope="several-ranks",
+    )
+
+
 EVERY = {
     builder.__name__: builder
     for builder in (
@@ -528,6 +539,7 @@ EVERY = {
         interrupted,
         empty,
         unfinished,
+        two_causes,
     )
 }
 

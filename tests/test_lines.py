@@ -387,7 +387,7 @@ def test_any_bytes_are_read(data):
 @given(st.lists(st.text(alphabet="abc 12[]:\\", max_size=90), max_size=30))
 @settings(max_examples=200, deadline=None)
 def test_a_width_is_found_only_where_lines_end_there(rows):
-    width = rejoin.wrap_width(rows, lambda _: False, prefixed=True)
+    width = rejoin.wrap_width(rows, lambda _: False)
     assert width is None or any(len(row) == width for row in rows)
 
 

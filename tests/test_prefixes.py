@@ -40,7 +40,7 @@ counterexamples:
     [
         ("", "", None),
         ("rank: 3", "rank: 4", "examples.0.fields"),
-        ("text: x", "text: y", "examples.0.text"),
+        ("text: x", "text: other", "examples.0.text"),
         ("'<<3>> x'", "'<3>> x'", "examples.0.line"),
         ("'<3> x'", "'<<3>> x'", "counterexamples.0"),
         ("    why: one sign\n", "", "counterexamples.0.why"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import jsonschema
 import pytest
 from diagnoses import (
     EVERY,
@@ -193,6 +195,19 @@ def test_sarif_encodes_paths(tmp_path):
     text = of("sarif", replace(base, root_cause=replace(base.root_cause, frames=frames)), Options(root=str(tmp_path)))
     uri = json.loads(text)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri == "my%20dir/tr%25%C3%A4in.py"
+
+
+@pytest.fixture(scope="module")
+def sarif_schema():
+    """The standard's own schema."""
+    schema = json.loads((Path(__file__).parent / "schemas" / "sarif-2.1.0.json").read_text(encoding="utf-8"))
+    return jsonschema.validators.validator_for(schema)(schema)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_sarif_validates(name, sarif_schema):
+    """Every outcome gives a log that the schema accepts."""
+    assert [error.message for error in sarif_schema.iter_errors(json.loads(of("sarif", EVERY[name]())))] == []
 
 
 # ---------------------------------------------------------------- JUnit

@@ -270,12 +270,7 @@ def _environment(found: Diagnosis) -> list[tuple[str, str]]:
         ("nodes", _few(job.nodes)),
         ("files", _few(job.files)),
         ("more", f"logsig explain {found.root_cause.signature}" if found.root_cause else None),
-        (
-            "logsig",
-            f"{__version__}, {wording.count(found.signature_count, 'signature')}"
-            if found.signature_count
-            else __version__,
-        ),
+        ("logsig", __version__),
     ]
     return [(name, text) for name, text in pairs if text]
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SHAREABLE = True
 """Goes to others: secrets are masked unless the caller says otherwise."""
 
+HOME = "https://github.com/logsig/logsig"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LONGEST = 1000
 """Characters of a rule's descriptions; code scanning takes 1,024."""
@@ -41,7 +42,7 @@ def render(diagnosis: Diagnosis, options: Options = DEFAULT) -> str:
         spot = checkout.spot(cause, options.root) or checkout.log_spot(cause, options.root)
         text = shown.verdict if index == 0 else cause.summary
         results.append(_result(cause, text, spot, list(rules).index(cause.signature), options.root))
-    driver = {"name": "logsig", "semanticVersion": __version__, "rules": list(rules.values())}
+    driver = {"name": "logsig", "informationUri": HOME, "semanticVersion": __version__, "rules": list(rules.values())}
     run = {
         "tool": {"driver": driver},
         "automationDetails": {"id": "logsig/"},
@@ -54,9 +55,10 @@ def render(diagnosis: Diagnosis, options: Options = DEFAULT) -> str:
 
 def _rule(cause: Cause, shown: Page, is_root: bool) -> dict[str, Any]:
     help_text = "\n".join(_help(shown)) if is_root and shown.remedies else f"logsig explain {cause.signature}"
+    name = "".join(part.capitalize() for part in cause.signature.split("-"))[:255]
     return {
         "id": cause.signature,
-        "name": "".join(part.capitalize() for part in cause.signature.split("-"))[:255],
+        **({"name": name} if name.lower() != cause.signature else {}),
         "shortDescription": {"text": _some(cause.title)},
         "fullDescription": {"text": _some(cause.title)},
         "help": {"text": help_text, "markdown": inert.document(_help_markdown(shown) if is_root else help_text)},
