@@ -17,6 +17,8 @@ BLOCK = 1 << 21
 NEWLINE = ord("\n")
 BUFFERS = 3
 """One is looked at, one is ready, one is being filled."""
+SMALL = 1 << 18
+"""Most inputs are smaller, and get a buffer of their size: to clear three large ones would take longer than all else."""
 
 
 class Source(Protocol):
@@ -103,15 +105,21 @@ def _cut(source: Source, reach: int, before: tuple[bytes, int], offset: int, *, 
 
     A buffer holds ``reach`` bytes that came before, what the block before left over, and a block.
     """
-    buffers = cycle([bytearray(reach + 2 * BLOCK) for _ in range(BUFFERS)])
     kept, rest = before
+    lead = _lead(source)
+    is_small = len(lead) < min(SMALL, BLOCK)
+    size, count = (rest + len(lead), 1) if is_small else (2 * BLOCK, BUFFERS)
+    buffers = cycle([bytearray(reach + size) for _ in range(count)])
     while True:
         buffer = next(buffers)
         filled = reach + rest
         kept = kept[-filled:]
         buffer[filled - len(kept) : filled] = kept
-        end = filled + source.fill(memoryview(buffer)[filled : filled + BLOCK])
-        is_last = end < filled + BLOCK
+        end = filled + len(lead)
+        buffer[filled:end] = lead
+        end += 0 if is_small else source.fill(memoryview(buffer)[end : filled + BLOCK])
+        lead = b""
+        is_last = is_small or end < filled + BLOCK
         stop = end if is_last else _stop(buffer, filled, end)
         if stop > reach and not (is_part and end == filled):
             is_clean = offset == 0 or buffer[reach - 1] == NEWLINE
@@ -121,6 +129,12 @@ def _cut(source: Source, reach: int, before: tuple[bytes, int], offset: int, *, 
         offset += stop - reach
         rest = end - stop
         kept = bytes(memoryview(buffer)[stop - reach : end])
+
+
+def _lead(source: Source) -> bytes:
+    """Reads the start of the input, or all of a small one."""
+    lead = bytearray(min(SMALL, BLOCK))
+    return bytes(memoryview(lead)[: source.fill(memoryview(lead))])
 
 
 def _stop(buffer: bytearray, start: int, end: int) -> int:

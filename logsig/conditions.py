@@ -1,7 +1,7 @@
 """Puts a remedy's condition into words: ``find_unused_on and not differing`` for people who don't read Jinja2.
 
-Takes the expression and the signature's words for its captures; gives a clause that can follow "if". What it doesn't know
-it leaves as it is written. Evaluates nothing; that is ``remedy``'s.
+Takes the expression and the signature's words for its captures; gives a clause that can follow "if". What it
+doesn't know it leaves as it is written. Evaluates nothing; that is ``remedy``'s.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ class Claim:
     """One statement: of whom, what, about which values, and whether it is denied."""
 
     subject: str
-    """A name of the expression: what is claimed of one name can be put together."""
+    """The name of the expression that it is about."""
     text: str
     """With ``{}`` where the values stand."""
     values: tuple[str, ...] = ()
+    other: str | None = None
+    """The name it is compared with."""
 
     def __str__(self) -> str:
         return self.text.replace("{}", _listed(self.values, "or"))
@@ -121,7 +123,7 @@ _PROPER = {
     "ray": "Ray",
     "transformers": "Transformers",
 }
-_ARTICLES = re.compile(r"(?:the|an?|its|what|which|whether|other|older|how|who|all)\b|\S+[’']s?\s", re.IGNORECASE)
+_ARTICLES = re.compile(r"(?:the|an?|its|what|which|whether|other|older|how|who|all)\b|\S+'s?\s", re.IGNORECASE)
 _TOLD, _UNTOLD = "the log tells {}", "the log doesn't tell {}"
 _SIGNS = {
     "eq": ("is", "isn't"),
@@ -178,9 +180,8 @@ class _Speaker:
         values = tuple(_text(argument) for argument in node.args)
         if isinstance(node.node, nodes.Getattr) and node.node.attr == "startswith":
             subject = _bare(node.node.node)
-            return Claim(
-                _name(subject), f"{self._noun(subject)} {'begins' if holds else "doesn't begin"} with {{}}", values
-            )
+            begins = "begins" if holds else "doesn't begin"
+            return Claim(_name(subject), f"{self._noun(subject)} {begins} with {{}}", values)
         if isinstance(node.node, nodes.Name) and node.node.name == "torch_at_least":
             return Claim("torch", f"torch is {values[0]} or newer" if holds else f"torch is older than {values[0]}")
         raise _UnknownError
@@ -195,6 +196,9 @@ class _Speaker:
             return _scope(_constant(right), holds == (sign == "eq"))
         if isinstance(right, nodes.Const) and right.value is None:
             return self._known(left, holds == (sign == "ne"))
+        if isinstance(right, nodes.Name) and sign in ("eq", "ne"):
+            says = "equals" if holds == (sign == "eq") else "differs from"
+            return Claim(_name(left), f"{self._noun(left)} {says} {{}}", (self._noun(right),), _name(right))
         return Claim(_name(left), f"{self._noun(left)} {_SIGNS[sign][not holds]} {{}}", (self._value(right, left),))
 
     def _within(self, left: Any, right: Any, holds: bool) -> Phrase:
@@ -222,7 +226,7 @@ class _Speaker:
             words = _NOUNS.get(node.name) or CAPTURES.get(node.name, ("", ""))[1] or CONTEXT.get(node.name, "")
         if not words:
             raise _UnknownError
-        noun = re.split(r"[,;:(]|\. ", words)[0].strip().removeprefix("list of ")
+        noun = re.split(r"[,;:]|\. ", re.sub(r"\s*\([^)]*\)", "", words))[0].strip().removeprefix("list of ")
         return noun if _ARTICLES.match(noun) else f"the {noun}"
 
     def _value(self, node: Any, of: Any) -> str:
@@ -267,13 +271,13 @@ def _bare(node: Any) -> Any:
             return node
 
 
-def _flat(node: Any, kind: type) -> Iterable[Any]:
-    node = _bare(node)
-    if isinstance(node, kind):
-        yield from _flat(node.left, kind)
-        yield from _flat(node.right, kind)
+def _flat(node: Any, kind: type[nodes.BinExpr]) -> Iterable[Any]:
+    bare = _bare(node)
+    if isinstance(bare, kind):
+        yield from _flat(bare.left, kind)
+        yield from _flat(bare.right, kind)
     else:
-        yield node
+        yield bare
 
 
 def _name(node: Any) -> str:
@@ -310,8 +314,9 @@ def _joined(word: str, parts: Sequence[Phrase]) -> Phrase:
             key = part.text
         known = merged.get(key)
         if isinstance(known, Claim) and isinstance(part, Claim):
-            part = Claim(known.subject, known.text, tuple(dict.fromkeys((*known.values, *part.values))))
-        merged[key] = part
+            merged[key] = Claim(known.subject, known.text, tuple(dict.fromkeys((*known.values, *part.values))))
+        else:
+            merged[key] = part
     parts = list(merged.values())
     kept = [part for part in parts if not _implied(word, part, parts)]
     return kept[0] if len(kept) == 1 else Several(word, tuple(kept))
@@ -334,7 +339,7 @@ def _speaks_of(phrase: Phrase, subject: str, *, denied: bool) -> bool:
         every = all if (phrase.word == "or") != denied else any
         return every(_speaks_of(part, subject, denied=denied) for part in phrase.parts)
     said = phrase.text not in (_TOLD, _UNTOLD) and bool(phrase.values)
-    return said and phrase.subject == subject and _denies(phrase) == denied
+    return said and subject in (phrase.subject, phrase.other) and _denies(phrase) == denied
 
 
 def _listed(texts: Sequence[str], word: str) -> str:

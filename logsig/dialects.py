@@ -35,6 +35,7 @@ _KEYS: _Kinds = {
     "time_format": str,
     "glue": dict,
     "place": str,
+    "needs": str,
     "consistent": dict,
     "after": list,
     "not_after": list,
@@ -106,6 +107,8 @@ class Prefix:
     glue_kind: Literal["strong", "label"] = "strong"
     """``label``: what a script writes itself, so that a sentence may quote it; more care in mid-line."""
     place: Literal["start", "end"] = "start"
+    needs: str = ""
+    """A literal without which a pattern for the end of lines can't match: it spares a search of most lines."""
     consistent: Consistency | None = None
     after: tuple[str, ...] = ()
     """Facts or prefixes of which one must have come before."""
@@ -179,6 +182,7 @@ def _record(data: Mapping[str, Any]) -> Prefix:
         glue=tuple(glue.get("literals", ())),
         glue_kind=glue.get("kind", "strong"),
         place=data.get("place", "start"),
+        needs=data.get("needs", ""),
         consistent=Consistency(**data["consistent"]) if "consistent" in data else None,
         after=tuple(data.get("after", ())),
         not_after=tuple(data.get("not_after", ())),

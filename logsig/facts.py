@@ -173,8 +173,10 @@ _NOT_PROGRESS = re.compile(
 )
 MAX_SAYING = 300
 """Characters of a line that announces an end; longer ones talk of something else."""
+LEFT_WELL = re.compile(r"\bexited with code 0\b|\bstopped \(rc=0\)|\bexits successfully\b")
+"""A launcher's words for a good end (foreman and concurrently, honcho, DeepSpeed)."""
 _SAYS_END = re.compile(
-    r"finish|complete|done|exhaust|ran out|no more|end of|early|ended|_runtime|reached|success|took", re.I
+    r"exited with|rc=0|exits|finish|complete|done|exhaust|ran out|no more|end of|early|ended|_runtime|reached|success|took", re.I
 )
 FINISHED = re.compile(
     r"\b(?:training (?:is )?(?:finished|complete[d]?|done|successful\w*)|finished training|done training|train(?:ing)? (?:run )?complete|all (?:epochs|steps) (?:done|complete\w*)|"
@@ -336,7 +338,7 @@ class _Reader:
                 self.notes.progress.append(Progress(order, line, step))
         if len(text) > MAX_SAYING or not _SAYS_END.search(text):
             return
-        if FINISHED.search(text):
+        if FINISHED.search(text) or LEFT_WELL.search(text):
             self.notes.finished.append((order, line))
         elif EXHAUSTED.search(text):
             self.notes.exhausted.append((order, line))
@@ -348,9 +350,9 @@ class _Reader:
                     counts[name] += 1
                     break
         for layer in line.layers:
-            name = _LAYER_LAUNCHER.get(layer)
-            if name:
-                self.launchers[name] += 1
+            launcher = _LAYER_LAUNCHER.get(layer)
+            if launcher:
+                self.launchers[launcher] += 1
 
     def finish(self) -> JobNotes:
         notes = self.notes

@@ -17,6 +17,9 @@ from logsig.witness import Testimony
 
 _PCI = re.compile(r"(?:(?P<domain>[0-9a-f]{4,8}):)?(?P<bus>[0-9a-f]{2}):(?P<device>[0-9a-f]{2})(?:\.(?P<function>\d))?")
 
+MIN_REPEATS = 2
+"""Steps that one task must report twice in a row before it is taken for several ranks."""
+
 Place = tuple[str, str | None, int | None, int | None]
 """Where a local rank counts: file, node, node rank, launcher task."""
 
@@ -86,11 +89,25 @@ class Identity:
             return all(task == rank for task, rank in pairs)
         if self._task_seen and any(line.task is not None and line.local_rank is not None for line in lines):
             return False
+        if self._repeats_steps():
+            return False
         agents = any(line.task is not None and "torchelastic" in line.layers for line in lines)
         if agents or (self.notes.launcher == "torchrun"):
             return False
         size = self.notes.world_size
         return size is None or not self._task_seen or max(self._task_seen) < size
+
+    def _repeats_steps(self) -> bool:
+        """One task that reports each step several times over holds several ranks."""
+        before: dict[int, int] = {}
+        repeats: Counter[int] = Counter()
+        for item in self.notes.progress:
+            task = item.line.task
+            if task is None or item.line.rank is not None:
+                continue
+            repeats[task] += before.get(task) == item.step
+            before[task] = item.step
+        return any(count >= MIN_REPEATS for count in repeats.values())
 
     def _judge_nodes(self, lines: Sequence[LogLine]) -> bool:
         """A pod is a rank with one process per pod: where ranks show, they equal the pod's index, and none is local."""

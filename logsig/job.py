@@ -15,8 +15,7 @@ from logsig import dates, tracebacks
 from logsig.facts import JobNotes, Progress, job_facts
 from logsig.identity import Identity
 from logsig.match import Matched, Matches
-from logsig.messages import Message
-from logsig.model import Attempt, Event, Exit, JobLog, LogLine, RankLog
+from logsig.model import Attempt, Event, Exit, JobLog, LogLine, Message, RankLog
 from logsig.witness import Testimony, from_facts, ids, read_tables
 
 KEPT_STEPS = 512

@@ -95,7 +95,10 @@ class _FileReader:
         """Logical lines by the place where they begin; among equals as they were written."""
         found: list[Item] = []
         for piece, peeled in sorted(self._whole(pieces), key=_number):
-            found.extend(self._split(piece, peeled))
+            if self.held or self.blocks or self._is_special(peeled):
+                found.extend(self._split(piece, peeled))
+            else:
+                found.append((piece, peeled))
         found.extend(self.held.values())
         self.held.clear()
         self.blocks = boxes.Blocks()
@@ -164,9 +167,6 @@ class _FileReader:
 
     def _split(self, piece: Piece, peeled: Peeled) -> Iterator[Item]:
         """The logical lines of one piece: of a message with newlines, of several writers glued together, of a box."""
-        if not (self.held or self.blocks or self._is_special(peeled)):
-            yield piece, peeled
-            return
         for message in self._messages(peeled):
             for writer in self._writers(message):
                 for plain in self._plain(piece, writer):

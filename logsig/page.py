@@ -6,6 +6,7 @@ lay them out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,20 +15,31 @@ from typing import Any, Literal, cast
 import jinja2
 
 from logsig.catalog import Catalog, Entry, Page, RemedyText
+from logsig.conditions import in_words
+from logsig.signature import CAPTURES
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """A piece of a section."""
 
-    kind: Literal["paragraph", "point", "code", "label"]
+    kind: Literal["paragraph", "point", "code", "label", "variant"]
+    """``variant`` begins what is different in one framework."""
     text: str
+    about: str = ""
+    """What a point speaks of: another signature, a fact."""
+
+    @property
+    def line(self) -> str:
+        """Gives the text with what it speaks of."""
+        return f"{self.about}: {self.text}" if self.about else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """A heading and what stands below it."""
 
+    name: str
     heading: str
     blocks: tuple[Block, ...]
 
@@ -102,35 +114,60 @@ def _environment() -> jinja2.Environment:
     return env
 
 
-def filled(template: str) -> str:
-    """Render a template with a placeholder for every fact."""
-    return _environment().from_string(template).render().strip()
+class _NoFlags(dict[str, bool]):
+    """Settings of a run, none of which is on."""
+
+    def __missing__(self, _name: str) -> bool:
+        return False
+
+
+_PLAIN: Mapping[str, Any] = {
+    **{name: False for name, (kind, _) in CAPTURES.items() if kind == "flag"},
+    "framework": None,
+    "launcher": None,
+    "flags": _NoFlags(),
+}
+"""What a page takes for known: plain PyTorch, no setting changed."""
+
+
+def filled(template: str, **known: Any) -> str:
+    """Render a template with a placeholder for every fact that isn't known."""
+    return _environment().from_string(template).render({**_PLAIN, **known}).strip()
 
 
 # ---------------------------------------------------------------- the page
 
 
-def sections(catalog: Catalog, identity: str) -> tuple[Section, ...]:
-    """Give the page of a signature, the most useful first; what was not written is left out."""
+def sections(catalog: Catalog, identity: str, *, variants: bool = False) -> tuple[Section, ...]:
+    """Give the page of a signature, the most useful first; what was not written is left out.
+
+    With ``variants`` each remedy shows what is different in the frameworks it knows.
+    """
     entry, page = catalog.get(identity), catalog.page(identity)
+    remedies = (_remedy(number, remedy, page, variants) for number, remedy in enumerate(page.remedies, 1))
     made = (
-        Section("What happened", (_text(filled(page.summary)), *_paragraphs(page.explanation))),
-        Section("Harmless because", _paragraphs(entry.harmless or "")),
-        Section(
-            "What to do",
-            tuple(block for number, remedy in enumerate(page.remedies, 1) for block in _remedy(number, remedy)),
-        ),
-        Section("Cheapest way to confirm", tuple(Block("point", filled(step)) for step in page.confirm)),
+        Section("what", "What happened", (_text(summary(page)), *_paragraphs(page.explanation))),
+        Section("harmless", "Harmless because", _paragraphs(entry.harmless or "")),
+        Section("remedies", "What to do", tuple(block for remedy in remedies for block in remedy)),
+        Section("confirm", "Cheapest way to confirm", tuple(Block("point", filled(step)) for step in page.confirm)),
         *_guide(page.guide),
-        Section(
-            "What is read from the log",
-            tuple(Block("point", f"{name}: {words}") for name, words in page.captures.items()),
-        ),
-        Section("What it looks like", _sample(catalog, identity)),
-        Section("Facts about this signature", tuple(_facts(entry, page))),
-        Section("References", tuple(Block("point", link) for link in page.references)),
+        Section("captures", "What is read from the log", _points(page.captures)),
+        Section("sample", "What it looks like", _sample(catalog, identity)),
+        Section("facts", "Facts about this signature", tuple(_facts(entry, page))),
+        Section("references", "References", tuple(Block("point", link) for link in page.references)),
     )
     return tuple(section for section in made if section.blocks)
+
+
+def summary(page: Page) -> str:
+    """Give the one sentence of a signature as it reads when a log tells no facts."""
+    from logsig.remedy import fill
+
+    return fill(page.summary, {}) or filled(page.summary)
+
+
+def _points(pairs: Mapping[str, str]) -> tuple[Block, ...]:
+    return tuple(Block("point", text, about) for about, text in pairs.items())
 
 
 def _text(text: str) -> Block:
@@ -141,20 +178,62 @@ def _paragraphs(text: str) -> tuple[Block, ...]:
     return tuple(_text(" ".join(part.split())) for part in text.split("\n\n") if part.strip())
 
 
-def _remedy(number: int, remedy: RemedyText) -> Iterator[Block]:
-    yield Block("label", f"{number}. {filled(remedy.title)}")
+FRAMEWORKS = {
+    "transformers": "Transformers",
+    "accelerate": "Accelerate",
+    "lightning": "Lightning",
+    "deepspeed": "DeepSpeed",
+    "fsdp": "FSDP",
+    "megatron": "Megatron",
+    "mmengine": "MMEngine",
+    "ray": "Ray",
+    "torchtitan": "TorchTitan",
+    "nemo": "NeMo",
+}
+
+
+def _remedy(number: int, remedy: RemedyText, page: Page, variants: bool) -> Iterator[Block]:
+    known = _in_framework(_only_framework(remedy))
+    yield Block("label", f"{number}. {filled(remedy.title, **known)}")
     if remedy.when:
-        yield Block("paragraph", f"If: {remedy.when}")
-    for step in remedy.steps:
-        text = filled(step)
-        if text:
-            yield Block("point", text)
-    if remedy.code and filled(remedy.code):
-        yield Block("code", filled(remedy.code))
+        yield Block("paragraph", f"If {in_words(remedy.when, page.captures)}.")
+    plain = tuple(_acts(remedy, known))
+    yield from plain
+    if variants and not known:
+        yield from _variants(remedy, plain)
     for word in ("cost", "verify", "source"):
         text = getattr(remedy, word)
-        if text and filled(text):
-            yield Block("paragraph", f"{word.capitalize()}: {filled(text)}")
+        if text and filled(text, **known):
+            yield Block("paragraph", f"{word.capitalize()}: {filled(text, **known)}")
+
+
+def _acts(remedy: RemedyText, known: Mapping[str, Any]) -> Iterator[Block]:
+    """Give the steps and the code."""
+    for step in remedy.steps:
+        text = filled(step, **known)
+        if text:
+            yield Block("point", text)
+    if remedy.code and filled(remedy.code, **known):
+        yield Block("code", filled(remedy.code, **known))
+
+
+def _variants(remedy: RemedyText, plain: tuple[Block, ...]) -> Iterator[Block]:
+    """Give what is different in each framework that the remedy knows."""
+    for framework, name in FRAMEWORKS.items():
+        blocks = [block for block in _acts(remedy, _in_framework(framework)) if block not in plain]
+        if blocks:
+            yield Block("variant", f"With {name}")
+            yield from blocks
+
+
+def _in_framework(framework: str | None) -> dict[str, Any]:
+    return {"framework": framework, "lightning": framework == "lightning"} if framework else {}
+
+
+def _only_framework(remedy: RemedyText) -> str | None:
+    """Name the framework without which the remedy never fits."""
+    found = re.search(r"\bframework == '(\w+)'", remedy.when or "")
+    return found[1] if found and not re.search(r"\bor\b|!=|\bnot\b", remedy.when or "") else None
 
 
 _GUIDE = {
@@ -173,9 +252,8 @@ _GUIDE = {
 def _guide(guide: Mapping[str, Any]) -> Iterator[Section]:
     for name, heading in _GUIDE.items():
         if name in guide:
-            yield Section(heading, _paragraphs(guide[name]))
-    resembles: Mapping[str, str] = guide.get("resembles", {})
-    yield Section("What it resembles", tuple(Block("point", f"{other}: {how}") for other, how in resembles.items()))
+            yield Section(name, heading, _paragraphs(guide[name]))
+    yield Section("resembles", "What it resembles", _points(guide.get("resembles", {})))
 
 
 def _sample(catalog: Catalog, identity: str) -> tuple[Block, ...]:
@@ -183,7 +261,7 @@ def _sample(catalog: Catalog, identity: str) -> tuple[Block, ...]:
     return (Block("code", example.log.rstrip("\n")),)
 
 
-_RETRYABLE = {
+RETRYABLE = {
     "yes": "a restart may go through",
     "no": "a restart fails again",
     "after-fix": "restart after the fix",
@@ -194,7 +272,7 @@ _RETRYABLE = {
 def _facts(entry: Entry, page: Page) -> Iterator[Block]:
     yield Block("point", f"family {entry.family}, role {entry.role}, severity {entry.severity}, since {page.since}")
     if entry.retryable:
-        yield Block("point", f"retry: {_RETRYABLE[entry.retryable]}")
+        yield Block("point", f"retry: {RETRYABLE[entry.retryable]}")
     for name, versions in page.versions.items():
         yield Block("point", f"wordings seen in {name} {versions}")
     if page.tags:

@@ -42,6 +42,7 @@ class Peeled(NamedTuple):
     fields: dict[str, Any]
 
 
+_PLAIN_NUMBERS = NUMBERS - {"label", "nth"}
 _DATELESS = frozenset({"hms", "uptime"})
 NOTHING_PEELED = Peeled("", 0, (), {})
 
@@ -98,8 +99,8 @@ class _Hit(NamedTuple):
 
     prefix: Prefix
     layer: tuple[str]
-    groups: tuple[tuple[str, int], ...]
-    """(fact, group number) …"""
+    groups: tuple[tuple[str, int, bool, int], ...]
+    """(fact, group number, a plain number?, what it adds to the state) …"""
     bits: int
     """What the prefix by its name adds to the state."""
 
@@ -109,14 +110,16 @@ class _Alternatives:
 
     def __init__(self, prefixes: Sequence[Prefix], bits: Mapping[str, int]) -> None:
         parts: list[str] = []
-        self.by_index: dict[int, _Hit] = {}
+        self.by_index: list[_Hit | None] = [None]
         index = 1
         for number, prefix in enumerate(prefixes):
             pattern = prefix.pattern or ""
             names = re.compile(pattern).groupindex
             parts.append("(" + re.sub(r"\(\?P<(\w+)>", rf"(?P<\1__{number}>", pattern) + ")")
-            groups = tuple((fact_of(name), index + at) for name, at in names.items())
-            self.by_index[index] = _Hit(prefix, (prefix.name,), groups, bits.get(prefix.name, 0))
+            facts = [(fact_of(name), index + at) for name, at in names.items()]
+            groups = tuple((fact, at, fact in _PLAIN_NUMBERS, bits.get(fact, 0)) for fact, at in facts)
+            self.by_index.append(_Hit(prefix, (prefix.name,), groups, bits.get(prefix.name, 0)))
+            self.by_index += [None] * len(names)
             index += 1 + len(names)
         self.match = re.compile("|".join(parts)).match
 
@@ -176,8 +179,9 @@ class Peeler:
         with_pattern = [(p, grammar.compiled[p.name]) for p in self._usable if p.pattern]
         self._at_end = [(prefix, pattern) for prefix, pattern in with_pattern if prefix.place == "end"]
         self._glue = [(prefix, pattern) for prefix, pattern in with_pattern if prefix.glue]
-        self._glue_literals = tuple({literal for prefix, _ in self._glue for literal in prefix.glue})
-        self._bits = grammar.bits
+        literals = {literal for prefix, _ in self._glue for literal in prefix.glue}
+        self._bracketed = tuple(sorted(literal for literal in literals if "[" in literal))
+        self._unbracketed = tuple(sorted(literal for literal in literals if "[" not in literal))
         self._table = grammar.table(self._usable)
 
     def peel(  # noqa: C901, PLR0912 (the hot loop: a call more per layer costs a fifth)
@@ -213,18 +217,25 @@ class Peeler:
             match = alternatives.match(text, pos) if alternatives is not None else None
             if alternatives is None or match is None:
                 break
-            prefix, layer, groups, bits = alternatives.by_index[match.lastindex or 0]
+            hit = alternatives.by_index[match.lastindex or 0]
+            if hit is None:
+                break
+            prefix, layer, groups, bits = hit
             if known and prefix.name in known:
                 labels = known[prefix.name]
                 if prefix.name in layers or not (labels is None or labels.admit(_label(match, groups))):
                     break
             layers += layer
             state |= bits
-            for fact, group in groups:
+            for fact, group, plain, bit in groups:
                 value = match[group]
-                if value is not None:
+                if value is None:
+                    continue
+                state |= bit
+                if plain:
+                    fields[fact] = int(value)
+                else:
                     self._set(fields, prefix, fact, value)
-                    state |= self._bits.get(fact, 0)
             end = match.end()
             if end == pos or ("part" in fields and "part" not in outer.fields):
                 pos = end
@@ -234,8 +245,9 @@ class Peeler:
                 text, pos = _xml_text(text[pos:]), 0
                 length = len(text)
         rest = text[pos:] if pos else text
-        if rest and rest[-1] in "]).0123456789":
-            rest, layers = self._without_tail(rest, layers, fields)
+        for prefix, pattern in self._at_end:
+            if prefix.needs in rest:
+                rest, layers = self._without_tail(prefix, pattern, rest, layers, fields)
         return Peeled(rest, pos, layers, fields)
 
     def peel_whole(self, line: str) -> Peeled:
@@ -243,24 +255,28 @@ class Peeler:
         peeled = self.peel(line)
         return self.peel(peeled.text, peeled) if "part" in peeled.fields and "\n" not in peeled.text else peeled
 
-    def _without_tail(self, text: str, layers: tuple[str, ...], fields: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-        for prefix, pattern in self._at_end:
-            if prefix.after and not any(tag in layers for tag in prefix.after):
-                continue
-            if found := pattern.search(text, max(0, len(text) - 500)):
-                for name, value in found.groupdict().items():
-                    if value is not None:
-                        self._set(fields, prefix, fact_of(name), value)
-                text, layers = text[: found.start()], (*layers, prefix.name)
-        return text, layers
+    def _without_tail(
+        self, prefix: Prefix, pattern: re.Pattern[str], text: str, layers: tuple[str, ...], fields: dict[str, Any]
+    ) -> tuple[str, tuple[str, ...]]:
+        found = pattern.search(text, max(0, len(text) - 500))
+        if found is None or (prefix.after and not any(tag in layers for tag in prefix.after)):
+            return text, layers
+        for name, value in found.groupdict().items():
+            if value is not None:
+                self._set(fields, prefix, fact_of(name), value)
+        return text[: found.start()], (*layers, prefix.name)
 
     # ------------------------------------------------------------ glued writers
 
     def may_be_glued(self, text: str) -> bool:
         """A quick look: False where no other writer's text can begin inside ``text``."""
-        for literal in self._glue_literals:  # noqa: SIM110 (a generator costs five times as much, for every line)
+        for literal in self._unbracketed:
             if literal in text:
                 return True
+        if "[" in text:
+            for literal in self._bracketed:  # noqa: SIM110 (a generator costs five times as much, for every line)
+                if literal in text:
+                    return True
         return False
 
     def glued(self, text: str) -> Iterator[int]:
@@ -338,8 +354,8 @@ class Peeler:
         return found
 
 
-def _label(match: re.Match[str], groups: Sequence[tuple[str, int]]) -> str:
-    return label_of(match, (group for _, group in groups))
+def _label(match: re.Match[str], groups: Sequence[tuple[str, int, bool, int]]) -> str:
+    return label_of(match, (group for _, group, _, _ in groups))
 
 
 def _time_format(prefix: Prefix, value: str | float) -> str:

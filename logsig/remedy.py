@@ -65,7 +65,7 @@ def environment() -> Any:
 
         __mul__ = __add__ = __radd__ = __sub__ = __rsub__ = __truediv__ = __rtruediv__ = __floordiv__ = (
             __rfloordiv__
-        ) = __int__ = __float__ = __mod__ = __rmod__ = __rmul__  # type: ignore[assignment]
+        ) = __int__ = __float__ = __mod__ = __rmod__ = __rmul__
 
     made = ImmutableSandboxedEnvironment(
         undefined=Unknown, autoescape=False, trim_blocks=True, lstrip_blocks=True, finalize=_shown

@@ -42,7 +42,7 @@ def scan(
     found: list[Skimmed | Skipped] = []
     for item in items:
         found.extend([item] if isinstance(item, Skipped) else _members(next(results)))
-    return _together(found, searcher)
+    return together(found, searcher)
 
 
 def _members(found: list[Skimmed | Skipped]) -> list[Skimmed | Skipped]:
@@ -62,7 +62,7 @@ def _as_agent(item: Skimmed) -> Skimmed:
     return item._replace(origin=origin, excerpts=tuple(replace(excerpt, origin=origin) for excerpt in item.excerpts))
 
 
-def _together(found: list[Skimmed | Skipped], engine: Engine) -> Scan:
+def together(found: Sequence[Skimmed | Skipped], engine: Engine) -> Scan:
     """Puts all inputs into one answer, in the order in which they were named."""
     read = [item for item in found if isinstance(item, Skimmed)]
     hits: dict[str, int] = {}
@@ -79,7 +79,7 @@ def _together(found: list[Skimmed | Skipped], engine: Engine) -> Scan:
     )
 
 
-def _doubts(found: list[Skimmed | Skipped]) -> Iterator[str]:
+def _doubts(found: Sequence[Skimmed | Skipped]) -> Iterator[str]:
     for item in found:
         if isinstance(item, Skipped):
             yield f"{item.path}: {item.reason}"

@@ -298,10 +298,26 @@ class RemedyText(Strict):
     """Where a number or claim comes from."""
 
 
+class Picture(StrEnum):
+    """A drawing of the reducer's buckets beside the mechanism."""
+
+    BUCKETS_UNFINISHED = "buckets-unfinished"
+    """A parameter without gradient keeps its bucket open."""
+    BUCKETS_TWICE = "buckets-twice"
+    """A parameter is marked ready a second time."""
+    BUCKETS_UNARMED = "buckets-unarmed"
+    """A backward comes when the reducer isn't armed."""
+    BUCKETS_CHANGED = "buckets-changed"
+    """The parameters in use are not those that a static graph recorded."""
+    BUCKETS_SEARCHED = "buckets-searched"
+    """The search for unused parameters marks them before backward."""
+
+
 class Guide(Strict):
     """The page of the encyclopedia, for three readers. A field that would be filler is left out."""
 
     mechanism: Text | None = None
+    picture: Picture | None = None
     scale: Text | None = None
     """What it looks like at 1, 8 and 1,000 GPUs."""
     hardware_or_software: Text | None = None

@@ -107,7 +107,7 @@ def gather(leaf: Leaf, file: io.FileIO, findings: Iterator[Findings], search: Se
     for found in findings:
         disk.add(found)
         keeper.choose(found)
-    return _finish(leaf.origin, keeper, disk, search, source)
+    return finish(leaf.origin, keeper, disk, search, source)
 
 
 def _skim_stream(leaf: Leaf, stream: Stream, search: Search) -> Skimmed:
@@ -119,17 +119,20 @@ def _skim_stream(leaf: Leaf, stream: Stream, search: Search) -> Skimmed:
         ring.add(found, block.text())
         keeper.choose(found)
         keeper.collect(ring, ring.end)
-    return _finish(leaf.origin, keeper, ring, search, source)
+    return finish(leaf.origin, keeper, ring, search, source)
 
 
-def _finish(origin: Origin, keeper: Keeper, kept: Ring | Disk, search: Search, source: StreamSource) -> Skimmed:
-    """Collects the windows that are still open, the tail, the last words of all writers, and what is to be said."""
+def finish(origin: Origin, keeper: Keeper, kept: Ring | Disk, search: Search, source: StreamSource) -> Skimmed:
+    """Collects the windows that are still open, the tail, the last words of all writers, and what is to be said.
+
+    The keeper stays as it is, so that an input that still grows can be finished again later.
+    """
     doubts = list(_faults(origin.path, source, kept.end))
     if kept.end <= search.limits.whole:
         windows = [Window(0, kept.end, "head")]
         _collect(windows, kept)
     else:
-        windows = list(keeper.windows())
+        windows = [window.copy() for window in keeper.windows()]
         _collect(windows, kept)
         unheard = _add_last_words(windows, keeper, kept, search.limits)
         if unheard:

@@ -7,10 +7,12 @@ the launcher's own signals. Rules: first-rank-rules 1 to 5 and 10; messages.md s
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from logsig.catalog import Catalog
+from logsig.facts import LEFT_WELL
 from logsig.model import Attempt, Event, Exit, RankLog
 from logsig.witness import NAMES
 
@@ -105,6 +107,8 @@ class _Teller:
         self.catalog = catalog
         self.stories = Stories(attempt, {rank: Story(rank, log) for rank, log in attempt.ranks.items()})
         self.stopped_pids, self.escalated_pids = self._signalled()
+        stops = [event.order for event in attempt.events if event.signature == "elastic-sigterm"]
+        self.launcher_stop = min(stops, default=sys.maxsize)
         self.signature_of_exit = {finding: self._for_finding(finding) for finding in FINDINGS.values()}
         self.own_by_exit = {name for names in catalog.derived.values() for name in names} - {
             "rank-exited-early",
@@ -185,6 +189,8 @@ class _Teller:
 
     def _put(self, event: Event) -> None:
         entry = self.catalog.get(event.signature)
+        if event.signature in self.catalog.derived.get("exit-sigterm", ()) and event.order > self.launcher_stop:
+            return  # the launcher's own stop, told by those it reached
         speaker = entry.points_at == "speaker" and event.role in ("initiator", "either")
         own = speaker or event.signature in self.own_by_exit
         if entry.points_at == "nobody" or (
@@ -232,20 +238,27 @@ class _Teller:
     # ------------------------------------------------------------ exits
 
     def _endings(self) -> None:
+        followers = self._followers()
         for story in self.stories.ranks.values():
             exits = sorted(
                 story.log.exits, key=lambda item: (item.witness != "elastic-child-failed", item.line.source.line)
             )
             bad = [item for item in exits if item.signal is not None or item.code]
             story.ending = bad[0] if bad else (exits[0] if exits else None)
-            if story.ending is not None and (story.ending.signal is not None or story.ending.code):
-                self.stories.failed_exits.append(story.ending)
+        endings = [story.ending for story in self.stories.ranks.values() if story.ending is not None]
+        self.stories.failed_exits.extend(item for item in endings if _is_bad(item))
         known = {id(item) for story in self.stories.ranks.values() for item in story.log.exits}
-        self.stories.failed_exits.extend(
-            item for item in self.attempt.exits if id(item) not in known and (item.signal is not None or item.code)
-        )
+        self.stories.failed_exits.extend(item for item in self.attempt.exits if id(item) not in known and _is_bad(item))
+        self.stories.failed_exits[:] = [item for item in self.stories.failed_exits if id(item) not in followers]
         for story in self.stories.ranks.values():
             story.stopped = self._is_stopped(story)
+
+    def _followers(self) -> set[int]:
+        """Ends by SIGTERM after a good end: process runners stop everybody when the first process leaves."""
+        logs = self.attempt.ranks.values()
+        good = [item.order for item in self.attempt.exits if item.code == 0]
+        good += [log.finished_order for log in logs if log.finished and LEFT_WELL.search(log.finished.text)]
+        return {id(item) for item in self.attempt.exits if good and item.signal == 15 and item.order > min(good)}
 
     def _is_stopped(self, story: Story) -> bool:
         ending = story.ending
@@ -425,6 +438,10 @@ class _Teller:
             ending.order,
             derived=True,
         )
+
+
+def _is_bad(ending: Exit) -> bool:
+    return ending.signal is not None or bool(ending.code)
 
 
 def _print(event: Event) -> tuple[str, str]:

@@ -41,7 +41,8 @@ def exit_code(case: Case) -> Verdict | None:
 
 def left_early(case: Case) -> Verdict | None:
     """A rank that said its data had ended, or left with exit code 0, while others still waited (rule 8)."""
-    if not (case.peers or case.stories.loose_peer):
+    loose = [event for event in case.stories.loose_peer if case.entry(event).family != "launcher"]
+    if not (case.peers or loose):
         return None
     quiet = case.quiet()
     stories = [story for story in case.stories.ranks.values() if story.rank in quiet]
@@ -201,7 +202,8 @@ def peers_only(case: Case) -> Verdict | None:
 def witness_only(case: Case) -> Verdict | None:
     """Only a launcher's report is in the log."""
     if not case.stories.failed_exits:
-        witnesses = (event for event in case.stories.witnesses if event.signature != "worker-exit" or event.facts)
+        told = bool(case.stories.attempt.exits)  # exits that were told, and explained as no failure
+        witnesses = (event for event in case.stories.witnesses if event.signature != "worker-exit" or not told)
         witness = next(witnesses, None)
         return Verdict(root=witness, because=("Only a launcher's report of a failure is in the log.",)) if witness else None
     exits = [item for item in case.stories.failed_exits if item.signal != 15]

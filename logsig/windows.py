@@ -103,6 +103,13 @@ class Window:
         """Collected up to here; -1 before the first part."""
         self.is_done = False
 
+    def copy(self) -> Window:
+        """Gives a window that collects for itself from here on."""
+        other = Window(self.start, self.stop, self.kind)
+        other.first_line, other.have, other.is_done = self.first_line, self.have, self.is_done
+        other.parts = list(self.parts)
+        return other
+
     def collect(self, kept: Kept, end: int, *, is_all: bool) -> None:
         """Takes what there is up to ``end``; where that ``is_all``, nothing more will come."""
         if self.have < 0:

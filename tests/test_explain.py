@@ -28,7 +28,7 @@ def test_a_page_is_laid_out_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert click.unstyle(shown) == (
         "cat-on-keyboard\nA cat walked over the keyboard\n\n"
         "What happened\n  A cat stopped the job.\n  Keys were pressed that nobody pressed.\n\n"
-        "What to do\n  1. Close the door\n  If: key\n  - Take the cat off <key>.\n  Verify: The door is closed.\n\n"
+        "What to do\n  1. Close the door\n  If the log tells the key it stood on.\n  - Take the cat off <key>.\n  Verify: The door is closed.\n\n"
         "Cheapest way to confirm\n  - Look at the keyboard.\n\n"
         "How it comes about\n  Warm things attract cats.\n\n"
         "What is read from the log\n  - key: the key it stood on\n\n"

@@ -22,7 +22,8 @@ HIDDEN = re.compile(
 RUNNER = re.compile(r"##\[|##vso\[|##teamcity\[")
 OURS_SGR = re.compile(r"\x1b\[[0-9;]*m")
 OURS_LINK = re.compile(r"\x1b\]8;;(?:file://[A-Za-z0-9._~%/-]*)?\x1b\\")
-ALL = [(name, put) for name in CORPUS for put in (plant, plant_alone)]
+TOGETHER = "\n".join(text for name, text in CORPUS.items() if name != "long")
+ALL = {**{name: (text, plant_alone) for name, text in CORPUS.items()}, "all-behind-text": (TOGETHER, plant)}
 
 
 def whole():
@@ -38,11 +39,11 @@ def whole():
     )
 
 
-@pytest.fixture(params=ALL, ids=lambda case: f"{case[0]}-{case[1].__name__}", scope="module")
+@pytest.fixture(params=ALL, scope="module")
 def hostile(request):
     """A diagnosis with the payload everywhere, and what each format makes of it."""
-    name, put = request.param
-    return _Rendered(put(whole(), CORPUS[name]))
+    text, put = ALL[request.param]
+    return _Rendered(put(whole(), text))
 
 
 class _Rendered(dict):

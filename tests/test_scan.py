@@ -206,6 +206,7 @@ class Trickle:
         return piece
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 @pytest.mark.usefixtures("small")
 def test_file_pipe_and_several_processes_see_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(skim, "WORTH", 0)
@@ -379,6 +380,7 @@ def test_memory_does_not_grow_with_the_log(tmp_path):
     assert peaks[1] < peaks[0] + 4096
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 @pytest.mark.usefixtures("small")
 def test_children_that_die_are_replaced(tmp_path, monkeypatch):
     """What a killed child left undone is done here, with the same answer."""

@@ -110,12 +110,12 @@ def _section(section: Section, width: int) -> list[str]:
 def _block(block: Block, width: int) -> list[str]:
     from logsig.report import inert
 
-    text = inert.block(block.text)
+    text = inert.block(block.line)
     if block.kind == "code":
         return [f"      {line}" for line in text.split("\n")]
     if block.kind == "point":
         return _wrapped(text, width, "  - ", "    ")
-    if block.kind == "label":
+    if block.kind in ("label", "variant"):
         return [click.style(line, bold=True) for line in _wrapped(text, width, "  ")]
     return _wrapped(text, width, "  ")
 

@@ -12,6 +12,7 @@ import os
 import pkgutil
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -26,6 +27,7 @@ HEAD = 1024
 DEPTH = 6
 """Containers within containers; deeper ones are built to harm."""
 STDIN = "<stdin>"
+PIPE = 1 << 20
 
 
 class Stream(Protocol):
@@ -198,6 +200,7 @@ class Desk:
 def place_of(path: str, desk: Desk) -> Place:
     """Gives the place of a path the user named; one that doesn't exist is an error."""
     if path == "-":
+        widen(desk.stdin)
         return Place(
             desk, Origin(STDIN), None, desk.stdin if desk.stdin is not None else io.FileIO(0, "rb", closefd=False)
         )
@@ -210,6 +213,15 @@ def place_of(path: str, desk: Desk) -> Place:
     except OSError:
         pass  # what is there but closed to us is said when it is read
     return Place(desk, origin_of(path), path)
+
+
+def widen(stdin: Stream | None) -> None:
+    """Lets the pipe on stdin hold a megabyte, so that its writer and we wait less for one another; Linux only."""
+    with suppress(ImportError, AttributeError, OSError, ValueError):
+        import fcntl
+
+        descriptor = stdin.fileno() if isinstance(stdin, io.RawIOBase) else 0
+        fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, PIPE)
 
 
 def spread(places: list[Place]) -> Iterator[Place | Skipped]:

@@ -42,13 +42,13 @@ def render(diagnosis: Diagnosis, options: Options = DEFAULT) -> str:
         colors=drawing.COLORS,
         ledger_columns=LEDGER_COLUMNS,
         tags=_tags(diagnosis, shown),
-        prose=_prose,
+        prose=prose,
         cut=lambda text: cells.cut(text, LONGEST_LINE),
         marked=_marked,
-        style=_raw(style),
-        script=_raw(script),
-        style_digest=_digest(style),
-        script_digest=_digest(script),
+        style=raw(style),
+        script=raw(script),
+        style_digest=digest(style),
+        script_digest=digest(script),
         data=document(inert.clean(diagnosis)),
         markdown=markdown_format.render(diagnosis),
     )
@@ -70,7 +70,7 @@ def _tags(diagnosis: Diagnosis, shown: Page) -> list[tuple[str, str]]:
     return pairs
 
 
-def _prose(text: str) -> Markup:
+def prose(text: str) -> Markup:
     """Shows what a sentence has between backticks as code."""
     from markupsafe import Markup, escape
 
@@ -90,12 +90,14 @@ def _marked(text: str, span: tuple[int, int] | None) -> Markup:
     return Markup("{}<mark>{}</mark>{}").format(shown[: span[0]], shown[span[0] : span[1]], shown[span[1] :])
 
 
-def _raw(text: str) -> Markup:
+def raw(text: str) -> Markup:
+    """Takes a text of our own as HTML."""
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704 - our own style sheet and script, from our own folder
 
 
 @cache
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """Gives the name by which a content security policy allows a script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
