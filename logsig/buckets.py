@@ -97,8 +97,9 @@ _LAST = (DONE, "good", _all_ready("blocks.0.weight", "embed.weight"))
 _SCENES: dict[str, _Scene] = {
     Scene_.BUCKETS_UNFINISHED: _Scene(
         "A parameter without gradient keeps its bucket open",
-        "Three buckets. In the first and the last every parameter is ready and the all-reduce has started. In the second "
-        "aux.weight got no gradient, so its all-reduce never starts; the next forward finds the reduction unfinished and raises.",
+        "Three buckets. In the first every parameter is ready and its all-reduce has started. In the second "
+        "aux.weight got no gradient, so its all-reduce never starts. The third is ready, but buckets start in order: "
+        "it waits. The next forward finds the reduction unfinished and raises.",
         (
             _FIRST,
             (
@@ -106,19 +107,19 @@ _SCENES: dict[str, _Scene] = {
                 "bad",
                 (("blocks.1.weight", READY), ("aux.weight", ("no gradient", "bad"))),
             ),
-            _LAST,
+            ("ready, but waits its turn", "plain", _all_ready("blocks.0.weight", "embed.weight")),
         ),
         (
-            ("backward, iteration n\neach gradient's hook marks\nits parameter ready", "plain"),
-            ("full buckets\nstart their all-reduce,\none stays open", "plain"),
-            ("optimizer step\nnobody notices: the loss\nlooks as always", "plain"),
-            ("forward, iteration n + 1\n“Expected to have\nfinished reduction …”", "bad"),
+            ("backward\neach hook marks its\nparameter ready", "plain"),
+            ("full buckets, in order\nstart their all-reduce;\none stays open", "plain"),
+            ("optimizer step\nnobody notices: the\nloss looks as always", "plain"),
+            ("next forward\n“Expected to have\nfinished reduction …”", "bad"),
         ),
     ),
     Scene_.BUCKETS_TWICE: _Scene(
         "A parameter is marked ready a second time",
-        "Three buckets. blocks.1.weight was ready and its bucket already all-reduced when its hook fires again in the same "
-        "iteration: a second reduction would mix finished and unfinished gradients, so the reducer raises.",
+        "Three buckets. blocks.1.weight was ready and its bucket already all-reduced when its hook fires again in the "
+        "same iteration: a second reduction would mix finished and unfinished gradients, so the reducer raises.",
         (
             _FIRST,
             ("all-reduced already", "bad", (("blocks.1.weight", ("ready, ready", "bad")), ("blocks.1.bias", READY))),
@@ -131,51 +132,51 @@ _SCENES: dict[str, _Scene] = {
         (
             ("forward\nthe block is checkpointed\nor its weight is shared", "plain"),
             ("backward\nthe hook fires:\nmarked ready", "plain"),
-            ("nested or second backward\nthe same hook\nfires again", "plain"),
-            ("in that backward\n“marked as ready twice”\nor “only once”", "bad"),
+            ("a further backward\nthe same hook\nfires again", "plain"),
+            ("in that backward\n“marked as ready\ntwice”, “only once”", "bad"),
         ),
     ),
     Scene_.BUCKETS_UNARMED: _Scene(
         "A backward comes when the reducer isn't armed",
-        "Three buckets, all reduced: the first backward has been finalised and the reducer is disarmed until the next forward. "
-        "A further backward makes hooks fire on a disarmed reducer, and an internal assertion fails.",
+        "Three buckets, all reduced: the first backward has been finalised and the reducer is disarmed until the "
+        "next forward. A further backward makes hooks fire on a disarmed reducer, and an internal assertion fails.",
         (_FIRST, _MIDDLE, _LAST),
         (
-            ("synchronising forward\narms the reducer for\nexactly one backward", "plain"),
+            ("synced forward\narms the reducer for\none backward", "plain"),
             ("backward 1\nfills every bucket,\nfinalises, disarms", "good"),
             ("backward 2\na hook fires on a\ndisarmed reducer", "bad"),
-            ("in that backward\n“INTERNAL ASSERT FAILED\nat … reducer.cpp”", "bad"),
+            ("in that backward\n“INTERNAL ASSERT\nFAILED” reducer.cpp", "bad"),
         ),
     ),
     Scene_.BUCKETS_CHANGED: _Scene(
         "The parameters in use are not those that the static graph recorded",
-        "Three buckets as the first iteration recorded them: aux.weight was idle then. In a later iteration its hook fires, which "
-        "contradicts the record, and the reducer raises.",
+        "Three buckets as the first iteration recorded them: aux.weight was idle then. In a later iteration its hook "
+        "fires, which contradicts the record, and the reducer raises.",
         (
             _FIRST,
             (
                 "contradicts the record",
                 "bad",
-                (("blocks.1.weight", READY), ("aux.weight", ("recorded idle, fires", "bad"))),
+                (("blocks.1.weight", READY), ("aux.weight", ("idle, but fires", "bad"))),
             ),
             _LAST,
         ),
         (
-            ("iteration 1\nrecords which hooks fire\nand how often", "plain"),
-            ("iterations 2 …\nstart each all-reduce by\nthat record alone", "plain"),
-            ("iteration n\na branch or a schedule\nuses other parameters", "plain"),
-            ("backward, or next forward\n“training graph has\nchanged …”", "bad"),
+            ("iteration 1\nrecords which hooks\nfire, how often", "plain"),
+            ("iterations 2 …\nstart each all-reduce\nby that record", "plain"),
+            ("iteration n\na branch or schedule\nuses others", "plain"),
+            ("then, or next forward\n“training graph has\nchanged …”", "bad"),
         ),
     ),
     Scene_.BUCKETS_SEARCHED: _Scene(
         "The search for unused parameters, and what it costs",
-        "Three buckets. With find_unused_parameters the reducer walks the autograd graph after every forward and marks what it "
-        "doesn't reach as ready, so that no bucket waits. Here it reached every parameter.",
+        "Three buckets. With find_unused_parameters the reducer walks the autograd graph after every forward and marks "
+        "what it doesn't reach as ready, so that no bucket waits. Here it reached every parameter.",
         (_FIRST, _MIDDLE, _LAST),
         (
             ("forward\nas always", "plain"),
-            ("the search\nwalks the whole graph\nfrom the outputs", "plain"),
-            ("what it doesn't reach\nis marked ready at once:\nhere, nothing", "plain"),
+            ("the search\nwalks the graph\nfrom the outputs", "plain"),
+            ("what isn't reached\nis marked ready at\nonce: here, nothing", "plain"),
             ("backward\nwould have finished\nwithout the search", "good"),
         ),
     ),

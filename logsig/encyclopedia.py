@@ -1,14 +1,14 @@
 """The library as a static site: a page per signature, an index by family. Asks for nothing outside of its folder.
 
-Takes a catalog and what recognises a text; gives file names and their HTML. What a page says is ``page``'s; here are the
-order for a reader, the links between signatures, the wordings in which a failure is found, and the drawings. A field
-that nobody wrote is absent.
+Takes a catalog and what recognises a text; gives file names and their HTML. What a page says is ``page``'s; here are
+the order for a reader, the links between signatures, the wordings in which a failure is found, and the drawings. A
+field that nobody wrote is absent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from logsig import buckets
 from logsig._version import __version__
@@ -108,6 +108,8 @@ class Row:
     id: str
     title: str
     role: str
+    says: str
+    """A piece of the message, to recognise it by."""
     words: str
     literals: str
 
@@ -165,6 +167,8 @@ def _leaf(
 ) -> Leaf:
     entry, page = catalog.get(identity), catalog.page(identity)
     found = {section.name: section for section in sections(catalog, identity, variants=True)}
+    if page.explanation.strip():  # the summary stands above, as the engineer's line
+        found["what"] = replace(found["what"], blocks=found["what"].blocks[1:])
     known = catalog.signatures
     own = page.guide.get("resembles", {})
     before, after = (next(map(links.link, names), None) for names in neighbours)
@@ -214,8 +218,8 @@ def _wordings(catalog: Catalog, identity: str, recognise: Recognise) -> Iterator
     told: set[str] = set()
     for sample in catalog.proof(identity).examples:
         line = _searchable(sample, identity, catalog, recognise)
-        if line not in told:
-            told.add(line)
+        if (line or sample.log) not in told:
+            told.add(line or sample.log)
             yield Wording(sample.wording or "", line, sample.log.rstrip("\n"))
 
 
@@ -228,7 +232,7 @@ def _searchable(sample: Sample, identity: str, catalog: Catalog, recognise: Reco
 
 
 def _page(leaf: Leaf, scene: str | None) -> str:
-    return _document("encyclopedia-page.html.j2", page=inert.clean(leaf), drawing=_drawing(scene))
+    return _document("encyclopedia-page.html.j2", page=leaf, drawing=_drawing(scene))
 
 
 def _drawing(scene: str | None) -> str | None:
@@ -247,7 +251,7 @@ def _index(catalog: Catalog) -> str:
     script = templates.source("encyclopedia.js")
     return _document(
         "encyclopedia-index.html.j2",
-        families=inert.clean(families),
+        families=families,
         count=len(catalog.signatures),
         script=raw(script),
         script_digest=digest(script),
@@ -259,7 +263,8 @@ def _row(catalog: Catalog, entry: Entry) -> Row:
     tags = catalog.page(entry.id).tags
     words = " ".join((entry.id, entry.id.replace("-", " "), entry.title, entry.family, *tags, *entry.match.literals))
     literals = "\n".join(entry.match.literals).lower()
-    return Row(entry.id, entry.title, _ROLES[entry.role], words.lower(), literals)
+    says = next(iter(entry.match.literals), "")
+    return Row(entry.id, entry.title, _ROLES[entry.role], says, words.lower(), literals)
 
 
 # ---------------------------------------------------------------- documents
@@ -274,4 +279,4 @@ def _document(template: str, **values: object) -> str:
         "prose": prose,
         **values,
     }
-    return inert.document(templates.fill(template, **shown))
+    return inert.document(inert.block(templates.fill(template, **shown)))  # a private pack's text may be hostile

@@ -7,6 +7,7 @@ writers stand in one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ _WHO = ("rank", "local_rank", "node", "node_rank", "task", "pid")
 _WHERE = frozenset({"node", "node_rank", "stream", "arrival", "task"})
 _RICH = frozenset({"rich", "rich-place"})
 _TRACEBACK = "Traceback (most recent call last)"
+_FRAME_BEHIND = re.compile(r"(?<=\S)  File \"")
 _TRACEBACK_LINE = f"{_TRACEBACK}:"
 
 
@@ -180,8 +182,9 @@ class _FileReader:
             or "\\n" in text
             or self.peeler.may_be_glued(text)
             or text.startswith(('File "', '> File "'))
+            or (text.startswith('  File "') and text.find('  File "', 8) > 0)
             or ("call last)" in text and text != _TRACEBACK_LINE)
-            or text[:1] == text[1:2] != text[2:3] == text[3:4]
+            or (not peeled.layers and (text[::2] == text[1::2] or text[: len(text) // 2] == text[len(text) // 2 :]))
             or "rich" in peeled.layers
         )
 
@@ -336,6 +339,8 @@ def _glued_tracebacks(text: str) -> Iterator[int]:
         if (before == ":" and text.startswith(_TRACEBACK)) or not (before.isspace() or before in "\"'`([{<=:\\,|─━"):
             yield at
         at = text.find(_TRACEBACK, at + 1)
+    if text.startswith('  File "'):
+        yield from (match.start() for match in _FRAME_BEHIND.finditer(text, 8))
 
 
 def _continued(before: Peeled, piece: Piece, peeled: Peeled, width: int | None) -> str | None:

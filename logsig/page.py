@@ -132,7 +132,14 @@ _PLAIN: Mapping[str, Any] = {
 
 def filled(template: str, **known: Any) -> str:
     """Render a template with a placeholder for every fact that isn't known."""
-    return _environment().from_string(template).render({**_PLAIN, **known}).strip()
+    if "{" not in template:
+        return template.strip()
+    return _compiled(template).render({**_PLAIN, **known}).strip()
+
+
+@lru_cache(maxsize=4096)
+def _compiled(template: str) -> jinja2.Template:
+    return _environment().from_string(template)
 
 
 # ---------------------------------------------------------------- the page

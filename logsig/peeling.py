@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from heapq import merge
 from typing import Any, Literal, NamedTuple
 
 from logsig import envelope, opening, pods
@@ -19,6 +20,9 @@ from logsig.model import Stamp
 
 MAX_LAYERS = 12
 """Deeper nesting than any real log has; a bound for hostile lines."""
+
+NEAR = 1000
+"""Characters looked at behind a place where text may be glued on: a bound for lines of many megabytes."""
 
 LEVELS = {
     **dict.fromkeys(("DEBUG", "TRACE", "NOTSET", "VERBOSE", "V", "D", "10", "7"), "D"),
@@ -184,7 +188,7 @@ class Peeler:
         self._unbracketed = tuple(sorted(literal for literal in literals if "[" not in literal))
         self._table = grammar.table(self._usable)
 
-    def peel(  # noqa: C901, PLR0912 (the hot loop: a call more per layer costs a fifth)
+    def peel(  # noqa: C901, PLR0912, PLR0915 (the hot loop: a call more per layer costs a fifth)
         self, line: str, outer: Peeled = NOTHING_PEELED, limit: int = MAX_LAYERS
     ) -> Peeled:
         """Take off the prefixes at the start of ``line``, at most ``limit``; ``outer`` is what was known before it.
@@ -274,26 +278,25 @@ class Peeler:
             if literal in text:
                 return True
         if "[" in text:
-            for literal in self._bracketed:  # noqa: SIM110 (a generator costs five times as much, for every line)
+            for literal in self._bracketed:
                 if literal in text:
                     return True
         return False
 
     def glued(self, text: str) -> Iterator[int]:
         """Positions inside ``text`` where another writer's text begins."""
-        pos = 1
-        while pos < len(text):
-            found = (self._find(prefix, pattern, text, pos) for prefix, pattern in self._glue)
-            at = min((match.start() for match in found if match), default=None)
-            if at is None:
-                return
-            yield at
-            pos = at + max(1, len(text) - at - len(self.peel(text[at:]).text))
+        found = [self._glue_positions(prefix, pattern, text) for prefix, pattern in self._glue]
+        behind = 1
+        for at in merge(*found):
+            if at >= behind:
+                yield at
+                behind = at + max(1, self.peel(text[at : at + NEAR]).start)
 
-    def _find(self, prefix: Prefix, pattern: re.Pattern[str], text: str, pos: int) -> re.Match[str] | None:
-        if not any(text.find(literal, pos) >= 0 for literal in prefix.glue):
-            return None
-        return next((match for match in pattern.finditer(text, pos) if self._is_glue(prefix, text, match)), None)
+    def _glue_positions(self, prefix: Prefix, pattern: re.Pattern[str], text: str) -> Iterator[int]:
+        if any(literal in text for literal in prefix.glue):
+            for match in pattern.finditer(text, 1):
+                if self._is_glue(prefix, text, match):
+                    yield match.start()
 
     def _is_glue(self, prefix: Prefix, text: str, match: re.Match[str]) -> bool:
         """True where a text written without line end was followed by another writer's; False for a mention."""
@@ -302,7 +305,7 @@ class Peeler:
             return False
         if not before.isspace():
             return prefix.glue_kind == "strong" or before.isalnum() or before in "]).!%"
-        rest = text[match.end() :]
+        rest = text[match.end() : match.end() + NEAR]
         if prefix.glue_kind == "label":
             return _same_beginning(text, rest)
         return rest.startswith("Traceback (most recent") or bool(self.peel(rest).layers)

@@ -123,16 +123,16 @@ def goes_on(last: str, following: str, width: int, begins: Callable[[str], bool]
 _ESCAPED_BREAK = re.compile(r"(?<!\\)(?:\\r)?\\n")
 _FLAT = re.compile(
     r"Traceback \(most recent call last\):(?:\\r)?\\n|\\n\s*File \\?[\"']|\\n\s*frame #\d|\\nException raised from"
-    r"|(?:Error|Exception|Exit|Interrupt)\b[^\\\n]{0,2000}\\n|\\n[A-Za-z_][\w.]{0,120}(?:Error|Exception)\b"
+    r"|(?:Error|Exception|Exit|Interrupt)\b[^\\\n]{0,300}\\n|\\n[A-Za-z_][\w.]{0,120}(?:Error|Exception)\b"
 )
 _LIST = re.compile(r"\[\s*(['\"])(?:Traceback \(most recent call last\)|  File )")
 _ON_ONE_LINE = re.compile(r"Traceback \(most recent call last\):\s+File \"")
-_FRAME_ON_LINE = re.compile(r"\s*(File \"[^\"\n]+\", line \d+, in (?:<[\w ]+>|[\w.<>]+))\s*")
+_FRAME_ON_LINE = re.compile(r"(File \"[^\"\n]+\", line \d+, in (?:<[\w ]+>|[\w.<>]+))\s*")
 _EXCEPTION_ON_LINE = re.compile(
     r"(?<!raise )(?<![\w.])((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Failure)):? "
 )
 _CHAIN_ON_LINE = re.compile(
-    r"\s*((?:The above exception was the direct cause of the following exception"
+    r"((?:The above exception was the direct cause of the following exception"
     r"|During handling of the above exception, another exception occurred):)\s*"
 )
 
@@ -203,7 +203,7 @@ _TWICE = re.compile(
 def halves(text: str) -> list[str]:
     """Two equal lines on one (two processes, no line end between), or two woven letter by letter, as two."""
     half, odd = divmod(len(text), 2)
-    if half < 12 or odd:
+    if half < 10 or odd or len(set(text)) < 5:
         return [text]
     if text[:half] == text[half:]:
         return [text[:half], text[half:]]

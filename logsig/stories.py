@@ -136,6 +136,7 @@ class _Teller:
         for event in self._named(self._unfolded()):
             self._place(event, spare)
         self._attribute_loose()
+        self._dismiss_aborts()
         for story in self.stories.ranks.values():
             self._settle(story)
         if spare and not self._has_failure() and self.stories.failed_exits:
@@ -337,6 +338,16 @@ class _Teller:
             self.stories.nobody.remove(event)
             hit[0].own.append(replace(event, rank=hit[0].rank))
 
+    def _dismiss_aborts(self) -> None:
+        """An abort that nobody's label claims, after some rank had lost or waited for a peer, is its teardown."""
+        aborts = self.catalog.derived.get("exit-sigabrt", ())
+        peers = [event.order for story in self.stories.ranks.values() for event in story.peer]
+        peers += [event.order for event in self.stories.loose_peer]
+        for event in [item for item in self.stories.nobody if item.signature in aborts and item.rank is None]:
+            if peers and min(peers) < event.order:
+                self.stories.nobody.remove(event)
+                self.stories.loose_peer.append(event)
+
     def _is_own(self, event: Event) -> bool:
         return self.catalog.get(event.signature).points_at == "speaker"
 
@@ -362,7 +373,9 @@ class _Teller:
     def _follows_peer(self, event: Event, peer: Event) -> bool:
         """A general exception, or an abort at teardown, after the rank lost its peer is a consequence; a known cause isn't."""
         entry = self.catalog.get(event.signature)
-        if entry.match.net or event.role == "either" or event.signature in self.own_by_exit or entry.family == "python":
+        if entry.match.net or event.role == "either" or event.signature in self.own_by_exit:
+            return True
+        if entry.family in ("python", "scheduler"):
             return True
         return event.order - peer.order <= len(peer.lines) + 2 and entry.family in ("checkpoint", "data")
 

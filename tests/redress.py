@@ -225,6 +225,16 @@ DIALECTS: dict[str, Dress] = {
     "buildkite": _collected(lambda line: f"\x1b_bk;t={int(line.time.timestamp() * 1000)}\x07"),
     "kubectl": _collected(lambda _: "[pod/bert-master-0/pytorch] "),
     "kubectl-timestamps": _collected(lambda line: f"[pod/bert-master-0/pytorch] {_rfc3339(line.time)} "),
+    "kubectl-pods": _collected(
+        lambda line: (
+            f"[pod/bert-{f'worker-{line.rank - 1}' if line.rank else 'master-0'}/pytorch] {_rfc3339(line.time)} "
+        )
+    ),
+    "logfmt": _logger('ts={time:%Y-%m-%dT%H:%M:%S}.{ms:03d}Z level={level} rank={rank} logger=train msg="{text}"'),
+    "composer": _logger(_DATE + ",{ms:03d}: rank{rank}[4711][MainThread]: {level}: train: {text}"),
+    "rank-word": _marked(lambda rank: f"Rank {rank}: "),
+    "rank-key": _marked(lambda rank: f"rank={rank} "),
+    "level-first": _logger("{level} " + _DATE + ",{ms:03d} [rank {rank}] {text}"),
     "stern": _collected(lambda _: "bert-master-0 pytorch "),
     "cri": _collected(lambda line: f"{_rfc3339(line.time)} {line.stream} F "),
     "docker-json": _docker,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -306,6 +307,18 @@ def test_doubled_and_woven_lines():
     assert any("woven" in doubt for doubt in found.doubts)
 
 
+def test_lines_of_two_processes_without_line_end_between():
+    frame = '  File "/opt/train/train.py", line 5, in main'
+    other = '  File "/opt/train/data.py", line 7, in load'
+    assert texts(f"{frame}{other}\n    loss.backward()    loss.backward()\n{'=' * 60}\n") == [
+        frame,
+        other,
+        "    loss.backward()",
+        "    loss.backward()",
+        "=" * 60,
+    ]
+
+
 def test_mpirun_writes_text_and_line_end_apart():
     text = (
         "[1,0]<stdout>:[rank 0] step=1 tokens=64[1,1]<stdout>:\n"
@@ -422,3 +435,37 @@ def test_loguru_draws_values_below_the_code():
         "    foo(a, b)",
         "ValueError: x",
     ]
+
+
+LONG = 400_000
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "[rank3]: ",
+        "x[rank3]:",
+        "x[rank 3] ",
+        "[1,2]<stdout>:",
+        "[E1129 16:33:31.090000001 a.cpp:1] ",
+        "Traceback (most recent call last): ",
+        'Traceback (most recent call last): File "a", line 1, in b ',
+        "Error ",
+        "Error \\n",
+        " ",
+        "a.",
+        "{",
+        '{"message": ',
+        "\x1b]",
+        "10%|█| 1/9\r",
+        "(a pid=1) ",
+        "2026-11-29 16:33:31 ",
+        "ts=2026-11-29T16:33:31 level=E ",
+        "│ ",
+        '  File "a", line 1',
+    ],
+)
+def test_a_hostile_line_of_any_length_takes_its_time_but_no_more(unit):
+    started = time.process_time()
+    read(unit * (LONG // len(unit)) + "\n")
+    assert time.process_time() - started < 30, "linear: half a second on a quiet machine"

@@ -12,6 +12,8 @@ from dataclasses import replace
 from logsig.model import Origin
 
 RANK = r"(?<![a-z])(?:global[_.-]?)?rank[_.=-]?(\d{1,6})(?!\d)"
+RANK_FOLDER = r"(?:global|local)?[_.-]?rank[_.=-]?\d{1,6}"
+"""A folder of one rank is called so and no more: ``lora-rank16`` is an experiment."""
 LOCAL_RANK = r"local[_.-]?rank[_.=-]?(\d{1,4})(?!\d)"
 OTHER_RANK = r"(?:local|node|group|role)[_.-]?rank[_.=-]?\d+"
 NODE = r"(?<![a-z])((?:node|host)[_-]?(?:rank[_-]?)?\d+|ip(?:-\d{1,3}){4})(?![a-z0-9])"
@@ -122,7 +124,7 @@ def _of_pods(origin: Origin, folders: list[str], stem: str) -> Origin | None:
 def _of_names(origin: Origin, folders: list[str], stem: str) -> Origin:
     """Names that say rank or node: ``rank_3.log``, ``1/rank.3/stdout``, ``node-0.log``, ``node1/rank3.err``."""
     near = [stem, *reversed(folders[-2:])]
-    ranks = [text for text in near if "rank" in text.lower()]
+    ranks = [text for text in near if "rank" in text.lower() and (text is stem or re.fullmatch(RANK_FOLDER, text, re.I))]
     local = _first(LOCAL_RANK, ranks)
     rank = _first(RANK, [re.sub(OTHER_RANK, "", text, flags=re.IGNORECASE) for text in ranks])
     is_digital = any(character.isdecimal() for character in stem)

@@ -8,7 +8,7 @@ syntax after that.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -53,23 +53,30 @@ def document(text: str) -> str:
     return _RUNNER.sub("# #", _COMMAND.sub(r"\1: ", text))
 
 
+_PROSE = frozenset(("code", "steps", "summary", "because", "doubts", "confirm", "next_time", "cost", "verify", "title"))
+"""Fields that may have several lines; all others are names, places and values, and stay on one."""
+
+
 def clean(value: T) -> T:
     """Gives the same value with every string inside it harmless: dataclasses, tuples and mappings are followed."""
-    cleaned: Any = _clean(value)
+    cleaned: Any = _clean(value, line)
     return cleaned  # type: ignore[no-any-return]
 
 
-def _clean(value: Any) -> Any:
+def _clean(value: Any, way: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return block(value)
+        return way(value)
     if isinstance(value, tuple | list):
-        return type(value)(_clean(item) for item in value)
+        return type(value)(_clean(item, way) for item in value)
     if isinstance(value, Mapping):
-        return MappingProxyType({_clean(key): _clean(item) for key, item in value.items()})
+        return MappingProxyType({line(str(key)): _clean(item, line) for key, item in value.items()})
     if is_dataclass(value) and not isinstance(value, type):
         if type(value).__name__ == "Evidence":
             return _clean_evidence(value)  # type: ignore[arg-type]
-        return replace(value, **{each.name: _clean(getattr(value, each.name)) for each in fields(value)})
+        names = [each.name for each in fields(value)]
+        return replace(
+            value, **{name: _clean(getattr(value, name), block if name in _PROSE else line) for name in names}
+        )
     return value
 
 
@@ -84,11 +91,11 @@ def _clean_evidence(evidence: Evidence) -> Evidence:
         text, span = head + body + tail, (len(head), len(head) + len(body))
     return replace(
         evidence,
-        source=_clean(evidence.source),
+        source=_clean(evidence.source, line),
         text=text,
         match=span,
-        node=_clean(evidence.node),
-        time=_clean(evidence.time),
+        node=_clean(evidence.node, line),
+        time=_clean(evidence.time, line),
         context=tuple((number, line(raw)) for number, raw in evidence.context),
     )
 

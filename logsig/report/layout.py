@@ -104,9 +104,9 @@ class Layout:
     def last_line(self, found: Page) -> str:
         """Repeats the verdict, with the id, on one line however long: ``tail -n 1`` must tell all of it."""
         signature = f" [{found.findings[0].signature}]" if found.findings else ""
-        whole = self._plain(found.verdict + signature)
-        shown = whole if len(whole) <= LONGEST_LAST_LINE else self._plain(found.short)
-        return self.style(shown, found.tone) + "\n"
+        whole = found.verdict + signature
+        shown = whole if len(whole) <= LONGEST_LAST_LINE else found.short
+        return self.style(self._plain(" ".join(shown.split())), found.tone) + "\n"
 
     # ------------------------------------------------------------ evidence
 
