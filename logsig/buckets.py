@@ -130,7 +130,7 @@ _SCENES: dict[str, _Scene] = {
             ),
         ),
         (
-            ("forward\nthe block is checkpointed\nor its weight is shared", "plain"),
+            ("forward\na block checkpointed,\nor a weight shared", "plain"),
             ("backward\nthe hook fires:\nmarked ready", "plain"),
             ("a further backward\nthe same hook\nfires again", "plain"),
             ("in that backward\n“marked as ready\ntwice”, “only once”", "bad"),

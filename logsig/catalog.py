@@ -330,13 +330,17 @@ def _joint_digest(packs: Sequence[Pack]) -> str:
 
 
 def load_catalog(extra: Sequence[Path] = (), lenient: bool = False) -> Catalog:
-    """Load the library and further packs; every fault of every file is raised in one ``CatalogError``.
+    """Load the library, installed packs and further ones; every fault of every file is raised in one ``CatalogError``.
 
     With ``lenient`` the files without fault are loaded and the faults stand in ``Catalog.doubts``.
     """
+    from logsig import installed
+
+    brought = installed.find(cache=cache_folder() / "packs.json")
+    folders = {os.path.realpath(folder): Path(folder) for folder in (*brought.folders, *extra)}
     packs: list[Pack] = []
-    faults: list[Fault] = []
-    for pack, found in (load_library(), *map(load_folder, extra)):
+    faults = list(brought.faults)
+    for pack, found in (load_library(), *map(load_folder, folders.values())):
         faults.extend(found)
         if pack is not None:
             packs.append(pack)

@@ -100,11 +100,19 @@ def main() -> NoReturn:
     if sys.platform != "win32":
         signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(TERMINATED))
     code = run(sys.argv[1:])
+    sys.exit(_flush() or code)
+
+
+def _flush() -> int:
+    """Gives stdout what is still held back; a reader that went away, or no stdout at all, is no fault."""
     try:
         sys.stdout.flush()
-    except (BrokenPipeError, AttributeError):  # AttributeError: started without a stdout
+    except (BrokenPipeError, AttributeError):
         _leave_stdout()
-    sys.exit(code)
+    except OSError as error:
+        _leave_stdout()
+        return _explain(error)
+    return 0
 
 
 def run(args: list[str]) -> int:
@@ -140,6 +148,8 @@ def _explain(error: Exception) -> int:
 
     if isinstance(error, LogsigError):
         return _complain(str(error), code=error.exit_code)
+    if isinstance(error, OSError) and error.strerror:
+        return _complain(f"{error.filename or 'the output'}: {error.strerror}")
     if os.environ.get("LOGSIG_DEBUG"):
         raise error
     kind = type(error).__name__

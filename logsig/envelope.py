@@ -12,6 +12,10 @@ from typing import Any, NamedTuple
 from logsig.dialects import Envelope, Prefix
 
 
+PROGRESS = ("global_step", "step", "iteration", "iter", "batch")
+"""Keys under which structured loggers write how far the training is."""
+
+
 class Opened(NamedTuple):
     """What one object holds."""
 
@@ -51,8 +55,19 @@ def _open(prefix: Prefix, envelope: Envelope, data: Mapping[str, Any]) -> Opened
     if envelope.parts:
         part = "F" if message.endswith("\n") else "P"
     further = [words for key in envelope.keys.get("extra", ()) if (words := _words(data.get(key)))]
+    if not envelope.parts:
+        message = _with_progress(message, data)
     text = "\n".join([message.removesuffix("\n"), *(words.removesuffix("\n") for words in further)])
     return Opened(prefix, text, dict(_facts(envelope, data)), part)
+
+
+def _with_progress(message: str, data: Mapping[str, Any]) -> str:
+    """Structured loggers keep the step beside the message: it belongs to what the line says."""
+    for key in PROGRESS:
+        step = data.get(key)
+        if isinstance(step, int) and not isinstance(step, bool) and str(step) not in message:
+            return f"{message} {key}={step}"
+    return message
 
 
 def _facts(envelope: Envelope, data: Mapping[str, Any]) -> list[tuple[str, str | float]]:

@@ -171,9 +171,20 @@ def own_failures(case: Case) -> Verdict | None:
         return _unlabelled(case, found)
     failed = ranks_of(ranked)
     if len(failed) == 1:
-        return _one(case, ranked[0])
+        return _with_copies(case, ranked[0]) or _one(case, ranked[0])
     symmetric = _symmetric(case, ranked) if len({kind(event) for event in ranked}) == 1 else None
     return symmetric or _several(case, ranked)
+
+
+def _with_copies(case: Case, event: Event) -> Verdict | None:
+    """A DDP or autograd error printed once with a label and again without: the bare copies are the other ranks'."""
+    copies = case.stories.bare_copies.get(event.signature, 0)
+    size = case.world_size or len(case.ranks)
+    if not copies or case.peers or case.entry(event).family not in ("ddp", "autograd") or copies + 1 < size:
+        return None
+    every = tuple(sorted(case.ranks))
+    said = f"The same error was printed {copies + 1} times, with a label only once: every rank raised it."
+    return Verdict(root=event, scope="all-ranks", candidates=every, failed=every, because=(said,))
 
 
 def _one(case: Case, event: Event) -> Verdict:
@@ -348,8 +359,15 @@ def _unlabelled(case: Case, loose: Sequence[Event]) -> Verdict:
     if rank is None or len(same) != 1:
         said = "The failing line carries no rank, and nothing else in the log tells whose it is."
         return Verdict(root=first, candidates=failing, because=(said,))
+    sure = len(known) > 1  # where one rank alone is named, it may be the only one that prints
     return Verdict(
-        root=first, rank=rank, confidence="medium", grade="B", scope="one-rank", failed=(rank,), because=(said,)
+        root=first,
+        rank=rank,
+        confidence="medium" if sure else "low",
+        grade="B" if sure else "E",
+        scope="one-rank",
+        failed=(rank,),
+        because=(said,),
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from logsig import dates, tracebacks
+from logsig import dates, messages, tracebacks
 from logsig.facts import JobNotes, Progress, job_facts
 from logsig.identity import Identity
 from logsig.match import Matched, Matches
@@ -26,7 +26,6 @@ KEPT_PER_RANK = 16
 
 def assemble(
     lines: Sequence[LogLine],
-    messages: Sequence[Message],
     matches: Matches,
     notes: JobNotes,
     files: Sequence[str],
@@ -161,6 +160,7 @@ class _Builder:
         self.exits: dict[int, list[Exit]] = defaultdict(list)
         self.events: dict[int, list[Event]] = defaultdict(list)
         self.folded: dict[tuple[Any, ...], int] = {}
+        self.labelled: set[str] = set()
         self.progress: dict[int, int] = defaultdict(lambda: -1)
         self.progress_in: dict[int, dict[str, int]] = defaultdict(dict)
         self.last_orders: dict[int, int] = defaultdict(lambda: -1)
@@ -188,6 +188,7 @@ class _Builder:
             known.local_rank = line.local_rank if line.local_rank is not None else known.local_rank
             known.node = line.node or known.node
             known.pid = line.pid if line.pid is not None and "nccl" in line.layers else known.pid
+        self.labelled = {item.line.source.path for item in notes.progress if messages.is_by_hook(item.line)}
         for item in notes.progress:
             self._add_progress(item)
         for order, line in notes.finished:
@@ -286,11 +287,15 @@ class _Builder:
                     1,
                     matched.link.frames,
                     matched.message.lines[:200],
-                    fatal=matched.message.fatal,
+                    fatal=matched.message.fatal and not self._is_mere_label(matched.message),
                 )
             )
             if rank is not None and rank not in self.ranks[attempt]:
                 self.ranks[attempt][rank] = _Rank(matched.line, matched.line)
+
+    def _is_mere_label(self, message: Message) -> bool:
+        """Where ordinary lines carry the mark of torch's excepthook too, the mark says nothing of dying."""
+        return bool(message.frames and message.exception) and message.first.source.path in self.labelled
 
     def _time_of(self, matched: Matched) -> float | None:
         """By the line's stamp, else by the time that the message itself names."""

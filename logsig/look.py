@@ -6,13 +6,16 @@ from collections.abc import Iterator
 
 from logsig.blocks import Block
 from logsig.engine import Engine, Hit
-from logsig.labels import label_at
+from logsig.labels import label_at, labels_in
 from logsig.views import read_again, signs
 from logsig.windows import Findings, Sighting
 
 FIRST = 4
 """Hits of one literal and writer that a block reports, beside far ones and the last."""
 APART = 64 << 10
+ALL = 8 << 20
+"""Bytes at the start of an input of which every line is asked for its writer."""
+SAMPLE = 2 << 10
 LINE = 8 << 10
 """How far a line's start and end are looked for."""
 
@@ -23,14 +26,28 @@ def look(block: Block, engine: Engine) -> Findings:
     begin = start if block.is_clean else max(0, start - engine.longest)
     found = engine.find(memoryview(data)[begin:stop])
     signs_seen = signs(data, start, stop)
+    labels = tuple(_labels(block))
     if not found and not signs_seen:
-        return Findings(block.offset, stop - start, block.newlines, {}, ())
+        return Findings(block.offset, stop - start, block.newlines, {}, labels, ())
     placed = [(literal, begin + end) for literal, end in found if begin + end > start]  # the rest: the block before
     thinned = _Thinned(data)
     thinned.take(placed)
     if signs_seen:
         thinned.take_hidden(_hidden(block, signs_seen, engine, placed))
-    return Findings(block.offset, stop - start, block.newlines, thinned.counts, thinned.hits(block.offset - start))
+    return Findings(
+        block.offset, stop - start, block.newlines, thinned.counts, labels, thinned.hits(block.offset - start)
+    )
+
+
+def _labels(block: Block) -> Iterator[bytes]:
+    """Gives who writes: of the first blocks every line counts, of later ones a sample."""
+    if block.offset < ALL:
+        return iter(labels_in(block.text()))
+    middle = (block.start + block.stop) // 2
+    samples = [
+        bytes(block.data[at : min(at + SAMPLE, block.stop)]) for at in (middle, max(block.start, block.stop - SAMPLE))
+    ]
+    return iter(labels_in(b"\n".join(sample[sample.find(b"\n") + 1 :] for sample in samples)))
 
 
 class _Thinned:

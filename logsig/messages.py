@@ -65,6 +65,8 @@ class _Open:
     order: int = 0
     more: int = 0
     dedent: int = 0
+    bare_until: int = -1
+    """Reading order of the last line, where labelled lines may be followed by bare ones."""
     exception_layers: tuple[str, ...] = ()
 
 
@@ -92,7 +94,7 @@ class _Grouper:
             self.close_file(line.source.path)
         text = line.text
         self._note_rank(writer, text)
-        if self._continues_cpp(line, text):
+        if self._continues_cpp(line, text) or self._continues_bare(order, line, text):
             return
         stack = self.open.get(writer)
         if stack and self._feed(writer, stack, line, text):
@@ -126,11 +128,35 @@ class _Grouper:
         message.more += 1
         return True
 
+    def _continues_bare(self, order: int, line: LogLine, text: str) -> bool:
+        """Some loggers label the first line of a traceback only: bare frames right below a labelled head are its own."""
+        if self.last is None or line.layers:
+            return False
+        _, message = self.last
+        head = message.lines[0]
+        if not head.layers or head.source.path != line.source.path or message.bare_until != order - 1:
+            return False
+        if message.kind == "frames":
+            if not message.frames and not _FRAME.match(text):
+                return False
+            taken = self._feed_frames([message], line, text)
+        else:
+            taken = bool(text.strip()) and self._goes_on(message, line, text)
+            if taken:
+                message.lines.append(line)
+                message.more += 1
+        if taken:
+            message.bare_until = order
+        return taken
+
     def _feed(self, writer: Writer, stack: list[_Open], line: LogLine, text: str) -> bool:
         """Gives the line to the open message of the writer that expects it; true when one took it."""
         current = stack[-1]
         if current.kind == "frames":
             return self._feed_frames(stack, line, text)
+        woven = [item for item in stack if item.kind == "text"]
+        if len(woven) > 1:  # exceptions of several ranks without labels, woven line by line: each takes its turn
+            current = min(woven, key=lambda item: item.more)
         if current.kind == "text" and current.more < 3 and _is_remote(current) and _FRAME.match(text):
             self._reopen(current)  # a remote traceback: frames and the real exception follow
             return self._feed_frames(stack, line, text)
@@ -273,6 +299,7 @@ class _Grouper:
                 self._close(writer, item)
         self.open.setdefault(writer, []).append(message)
         self.last = (writer, message)
+        message.bare_until = self.order
 
     # -------------------------------------------------------- ending
 
@@ -306,9 +333,9 @@ def _message(item: _Open, links: tuple[Message, ...]) -> Message:
     lines = item.lines
     if item.kind == "frames":  # the log ends, or goes elsewhere, before the exception's own line
         text = lines[0].text.strip()
-        return Message(tuple(lines), text, tuple(item.frames), None, links, item.rank, None, _by_hook(lines[0]), 0)
+        return Message(tuple(lines), text, tuple(item.frames), None, links, item.rank, None, is_by_hook(lines[0]), 0)
     text = "\n".join(line.text.strip("\n") for line in lines[item.head :]).strip()
-    fatal = item.kind == "dump" or _by_hook(lines[item.head])
+    fatal = item.kind == "dump" or is_by_hook(lines[item.head])
     return Message(tuple(lines), text, tuple(item.frames), item.exception, links, item.rank, None, fatal, item.head)
 
 
@@ -317,7 +344,7 @@ def _is_remote(item: _Open) -> bool:
     return "RayTaskError" in (item.exception or "") or "ray::" in item.lines[item.head].text
 
 
-def _by_hook(line: LogLine) -> bool:
+def is_by_hook(line: LogLine) -> bool:
     """True for a line whose only own mark is torch's excepthook prefix ``[rank3]: `` (2.4 and newer)."""
     return bool(line.layers) and line.layers[-1] == _EXCEPTHOOK and line.stamp is None and line.level is None
 

@@ -156,7 +156,7 @@ def _collect(windows: list[Window], kept: Ring | Disk) -> None:
 
 def _add_last_words(windows: list[Window], keeper: Keeper, kept: Ring | Disk, limits: Limits) -> int:
     """Adds the tail, longer for many writers, and the last line of each not heard in it; counts those not found."""
-    known = {**dict.fromkeys(labels_in(b"".join(windows[0].parts))), **keeper.labels}
+    known = keeper.labels
     size = min(max(limits.tail, len(known) * limits.tail_each), limits.tail_most)
     tail = Window(max(0, kept.end - size), kept.end, "tail")
     _collect([tail], kept)

@@ -72,6 +72,8 @@ class Stories:
     witnesses: list[Event] = field(default_factory=list)
     notices: list[Event] = field(default_factory=list)
     failed_exits: list[Exit] = field(default_factory=list)
+    bare_copies: dict[str, int] = field(default_factory=dict)
+    """Signature -> tracebacks without a label that equal one with a label."""
 
     def events(self) -> list[Event]:
         """All events that count, in reading order."""
@@ -160,6 +162,9 @@ class _Teller:
         for event in self.attempt.events:
             if event.rank is None and event.role in ("initiator", "either", "collateral"):
                 key = _print(event)
+                if key in ranked and event.frames:
+                    copies = self.stories.bare_copies
+                    copies[event.signature] = copies.get(event.signature, 0) + 1
                 if key in ranked or (key in bare and not event.frames):
                     continue
                 bare.add(key)
@@ -321,6 +326,8 @@ class _Teller:
                 fits = [story for story in fits if story.ending and story.ending.witness == "worker-exit"]
         elif event.text.lstrip().startswith(("terminate called", "what():")) or "terminate called" in event.text:
             fits = [story for story in untold if story.ending and story.ending.signal == 6]
+        elif event.role == "either" and self.catalog.get(event.signature).family == "host":
+            fits = [story for story in untold if story.ending and story.ending.signal in FATAL_SIGNALS]
         else:
             return
         if len(fits) == 1:

@@ -11,12 +11,16 @@ FAR = 64 << 20
 NEAR = 16 << 20
 """How far back many are."""
 FEW = 12
+AROUND = 3 << 10
+IN_ALL = 1 << 20
+"""Bytes kept before and after a last line, for one writer and for all."""
 MOST = 20_000
 
 
 def last_words(kept: Disk | Ring, known: dict[bytes, None], start: int, heard: set[bytes]) -> tuple[list[Window], int]:
     """Gives the last line of each writer of ``known`` not ``heard`` from ``start`` on, and how many weren't found."""
     missing = {label for label in list(known)[:MOST] if label not in heard}
+    around = min(AROUND, IN_ALL // max(len(missing), 1))
     windows: list[Window] = []
     stop = start
     while missing and stop > kept.begin and start - stop < (FAR if len(missing) <= FEW else NEAR):
@@ -26,7 +30,7 @@ def last_words(kept: Disk | Ring, known: dict[bytes, None], start: int, heard: s
         for label, at in _last_lines(data[newline:], missing).items():
             missing.discard(label)
             line_start = begin + newline + at
-            windows.append(Window(line_start, line_start + 1, "tail"))
+            windows.append(Window(max(kept.begin, line_start - around), line_start + around, "tail"))
         stop = begin + newline if begin + newline < stop else begin
     return windows, len(missing)
 

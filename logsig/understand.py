@@ -32,4 +32,4 @@ def understand(
     matches = match.match(grouped, catalog, catalog.engine())
     notes = facts.read_notes(reading.lines)
     told = (*doubts, *reading.doubts)
-    return Understood(grouped, matches, job.assemble(reading.lines, grouped, matches, notes, files, told))
+    return Understood(grouped, matches, job.assemble(reading.lines, matches, notes, files, told))

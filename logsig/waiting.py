@@ -171,6 +171,9 @@ def straggler(case: Case) -> Verdict | None:
     if len(closed) != 1 or len(timed) < 2:
         return None
     rank = next(iter(closed))
+    given_up = [min(event.order for event in case.stories.ranks[other].peer) for other in timed]
+    if min(event.order for event in case.stories.ranks[rank].peer) < max(given_up):
+        return None  # it complained before the others had given up: not late
     said = (
         f"{name_ranks(sorted(timed)).capitalize()} timed out waiting; rank {rank} alone lost a connection instead, "
         "so it came to the collective after they had given up."

@@ -74,6 +74,8 @@ class Findings(NamedTuple):
     newlines: int
     counts: dict[int, int]
     """Hits per literal."""
+    labels: tuple[bytes, ...]
+    """Writers of lines that were looked at, in order."""
     hits: tuple[Sighting, ...]
     """Of each literal and label the first few, far ones and the last, in the order of the input."""
 
@@ -151,7 +153,7 @@ class Keeper:
     def __init__(self, limits: Limits) -> None:
         self.counts: dict[int, int] = {}
         self.labels: dict[bytes, None] = {}
-        """Writers of the lines with hits, in order."""
+        """Writers seen, in order."""
         self._limits = limits
         self._windows: list[Window] = [Window(0, limits.head, "head")]
         self._open: Window | None = None
@@ -164,6 +166,8 @@ class Keeper:
 
     def choose(self, findings: Findings) -> None:
         """Takes the next block's findings into account."""
+        for known in findings.labels:
+            self.labels.setdefault(known)
         for literal, end, label in findings.hits:
             if label is not None:
                 self.labels.setdefault(label)

@@ -145,6 +145,13 @@ def _openmpi_xml(line: Line) -> str:
     return f"<{line.stream}{rank}>{escaped}&#010;</{line.stream}>"
 
 
+def _pod(rank: int | None) -> str:
+    """One process a pod; the launcher in its own."""
+    if rank is None:
+        return "mpi-launcher-x7k2p"
+    return f"bert-worker-{rank - 1}" if rank else "bert-master-0"
+
+
 def _logger(form: str) -> Dress:
     """A Python logger's format; the launcher and whoever has no rank print as they are."""
 
@@ -225,11 +232,7 @@ DIALECTS: dict[str, Dress] = {
     "buildkite": _collected(lambda line: f"\x1b_bk;t={int(line.time.timestamp() * 1000)}\x07"),
     "kubectl": _collected(lambda _: "[pod/bert-master-0/pytorch] "),
     "kubectl-timestamps": _collected(lambda line: f"[pod/bert-master-0/pytorch] {_rfc3339(line.time)} "),
-    "kubectl-pods": _collected(
-        lambda line: (
-            f"[pod/bert-{f'worker-{line.rank - 1}' if line.rank else 'master-0'}/pytorch] {_rfc3339(line.time)} "
-        )
-    ),
+    "kubectl-pods": _collected(lambda line: f"[pod/{_pod(line.rank)}/pytorch] {_rfc3339(line.time)} "),
     "logfmt": _logger('ts={time:%Y-%m-%dT%H:%M:%S}.{ms:03d}Z level={level} rank={rank} logger=train msg="{text}"'),
     "composer": _logger(_DATE + ",{ms:03d}: rank{rank}[4711][MainThread]: {level}: train: {text}"),
     "rank-word": _marked(lambda rank: f"Rank {rank}: "),

@@ -302,6 +302,36 @@ def test_closed_pipe_is_a_quiet_end(log):
     assert done.stdout.count(b"\n") == 1
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize(
+    "words", [["--version"], ["--help"], ["show", "train.log"], ["train.log"], ["-f", "json", "train.log"]]
+)
+def test_full_disk_is_one_line(words, log):
+    """A stdout that takes no more is said in one line, exit 2."""
+    root = os.path.dirname(os.path.dirname(__file__))
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*LOGSIG, *(str(log) if word == "train.log" else word for word in words)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+            cwd=root,
+        )
+    assert done.returncode == 2
+    assert done.stderr == b"logsig: the output: No space left on device\n"
+
+
+def test_closed_stdout_is_one_line(log):
+    """Without a stdout the report has to go elsewhere."""
+    script = f"{sys.executable} -m logsig {log} >&-"
+    root = os.path.dirname(os.path.dirname(__file__))
+    done = subprocess.run(
+        ["/bin/bash", "-c", script], capture_output=True, text=True, timeout=60, check=False, cwd=root
+    )
+    assert (done.returncode, done.stderr) == (2, "logsig: stdout is closed; -o FILE writes the report elsewhere\n")
+
+
 # ---------------------------------------------------------------- outputs
 
 

@@ -94,13 +94,17 @@ def test_no_page_asks_for_anything(site: dict[str, str]) -> None:
 
 def test_only_our_own_script_and_style_may_run(site: dict[str, str]) -> None:
     for name in ("index.html", "cuda-oom.html"):
-        policy = re.search(r'Content-Security-Policy" content="([^"]+)"', site[name])
+        policy = next(
+            found["content"]
+            for tag, found in Outline(site[name]).tags
+            if found.get("http-equiv", "").startswith("Content")
+        )
         assert policy is not None
-        assert policy[1].startswith("default-src &#39;none&#39;;")
+        assert policy.startswith("default-src 'none';")
         for tag in ("script", "style"):
             for body in re.findall(rf"<{tag}>(.*?)</{tag}>", site[name], re.DOTALL):
                 digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
-                assert f"{tag}-src &#39;sha256-{digest}&#39;" in policy[1].replace("+", "&#43;").replace("&#43;", "+")
+                assert f"{tag}-src 'sha256-{digest}'" in policy
     assert "<script" not in site["cuda-oom.html"]
 
 
@@ -127,7 +131,8 @@ def test_the_four_first_signatures_answer_every_question(site: dict[str, str], n
         word in outline.text
         for word in ("Cost:", "Verify:", "If ", "retry: restart after the fix", "wordings seen in torch")
     )
-    assert re.search(r"(?:1|One) GPU.*\b8\b.*1,000", outline.text)
+    scale = outline.text.partition("At 1, 8 and 1,000 GPUs ")[2].partition("Hardware or software")[0]
+    assert re.search(r"\b(?:1|one)\b.*\b8\b.*1,000", scale, re.IGNORECASE)
 
 
 def test_the_buckets_are_drawn_where_they_explain(site: dict[str, str], catalog: Catalog) -> None:
@@ -144,7 +149,7 @@ def test_a_drawing_keeps_inside_its_canvas(scene: Picture) -> None:
     drawn = buckets.picture(scene)
     assert len(drawn.buckets) == 3
     for box in (*drawn.buckets, *drawn.steps):
-        assert 0 <= box.x
+        assert box.x >= 0
         assert box.x + box.wide <= drawn.width
         assert box.y + box.high <= drawn.height
     for step in drawn.steps:

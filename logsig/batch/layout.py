@@ -34,8 +34,8 @@ class Key(NamedTuple):
     name: str
     """A name that a person recognises: a path below the folder."""
     why: str
-    task: int | None = None
-    """Slurm's number behind the job id: of a task or of an array's element."""
+    number: int | None = None
+    """Slurm's number behind the job id, of a task or of an array's element; the rank in a file's name."""
 
 
 class Parts(NamedTuple):
@@ -62,7 +62,7 @@ def key_of(parts: Parts) -> Key:
         key = layout(parts)
         if key is not None:
             return key
-    return _file(parts)
+    return key_of_file(parts)
 
 
 def key_by(pattern: re.Pattern[str], relative: str) -> Key | None:
@@ -187,38 +187,46 @@ def _is_job_id(found: re.Match[str]) -> bool:
     return is_slurm or found["kind"] != "log" or (len(found["id"]) >= 4 and not found["id"].startswith("0"))
 
 
-_NEAR = re.compile(
-    rf"{naming.LOCAL_RANK}|{naming.RANK}|(?:node|group|role)[_.-]?rank[_.=-]?\d+|{naming.NODE}", re.IGNORECASE
-)
+_NUMBERED = re.compile(rf"{naming.LOCAL_RANK}|{naming.OTHER_RANK}|{naming.RANK}|{naming.NODE}", re.IGNORECASE)
+_FOLDER = re.compile(rf"{naming.RANK_FOLDER}|{naming.NODE}", re.IGNORECASE)
 
 
 def _ranks(parts: Parts) -> Key | None:
     """``rank_3.log``, ``run7.rank3.err``, ``node-0/rank1/stdout``, ``trainer-worker-2.log``: the number taken out."""
     base = parts.base.lower()
-    pod = re.match(naming.POD, base) if "-" in base and any(map(str.isdecimal, base)) else None
+    if not any(map(str.isdecimal, base)) and not any(map(_FOLDER.fullmatch, parts.folders[-2:])):
+        return None
+    pod = re.match(naming.POD, base)
     if pod is not None:
         return Key("ranks", _path(*parts.folders, _REPLICA.sub("", pod[1])), RANKS)
-    near = len(parts.folders) - 2
-    folders = [_NEAR.sub("*", name) if at >= near else name for at, name in enumerate(parts.folders)]
-    name = _NEAR.sub("*", parts.base)
-    if name == parts.base and folders == list(parts.folders):
-        return None
-    while folders and folders[-1].strip("_.-") == "*":  # node-0/rank1/stdout: the job is the folder above
+    folders = list(parts.folders)
+    while folders and _FOLDER.fullmatch(folders[-1]):
         folders.pop()
-        name = ""
-    return Key("ranks", _path(*folders, _without_stream(name)), RANKS)
+    inside = parts.folders[len(folders) :]
+    found = _NUMBERED.search(parts.base)
+    if found is None and not inside:
+        return None
+    if any("rank" in folder.lower() for folder in inside):  # all that lies in a rank's folder is the rank's
+        return Key("ranks", _path(*folders), RANKS)
+    name = _without_stream(_NUMBERED.sub("*", parts.base))
+    number = next((int(group) for group in found.groups()[:2] if group), None) if found and not inside else None
+    return Key("ranks", _path(*folders, name), RANKS, number)
 
 
-_STREAM = re.compile(r"[._-]?(?:stdout|stderr|out|err|log|txt)(?=[._-]|$)", re.IGNORECASE)
+def is_node(folder: str) -> bool:
+    """Tells a folder that is called as a node and no more."""
+    return re.fullmatch(naming.NODE, folder, re.IGNORECASE) is not None
+
+
+_STREAM = re.compile(r"(?:^|[._-])(?:stdout|stderr|out|err|log|txt)(?=[._-]|$)", re.IGNORECASE)
 
 
 def _without_stream(name: str) -> str:
     """Takes ``.out``, ``.err``, ``.stdout.log`` off."""
-    head, rest = name[:1], name[1:]
-    return head + _STREAM.sub("", rest)
+    return _STREAM.sub("", name).lstrip("._-")
 
 
-def _file(parts: Parts) -> Key:
+def key_of_file(parts: Parts) -> Key:
     """One file; with its rotated predecessors, and with the other stream under the same name."""
     is_stream = re.search(r"(?:^|[._-])(?:out|err|stdout|stderr)(?:[._-]|$)", parts.base, re.IGNORECASE)
     if is_stream:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from logsig import check as checks
+    from logsig import survey as surveys
     from logsig.catalog import Catalog
     from logsig.errors import Fault
 
@@ -117,6 +119,83 @@ def _line() -> checks.Line:
 def _shortened(text: str) -> str:
     """Name paths below the current folder relative to it."""
     return text.replace(os.getcwd() + os.sep, "")
+
+
+@command.command()
+@click.argument("healthy", nargs=-1, type=click.Path(exists=True), metavar="[HEALTHY-LOG]...")
+@_ADDED
+@click.option("--all", "everything", is_flag=True, help="List also the lines whose loss must silence an example.")
+def report(healthy: tuple[str, ...], extra: tuple[Path, ...], everything: bool) -> None:
+    """Report where the library is thin, double or costly; nothing in it is a fault as such.
+
+    Signatures that come out of no sample; pairs of which one never fits a message alone, and how they are settled;
+    overlaps that only the length of a literal decides; each change of winner when an example loses one line; and in
+    each HEALTHY-LOG (a job that ended well) how often each literal fires, and every false alarm.
+    """
+    from logsig import survey
+
+    found = survey.survey(_load(extra), _line(), healthy, *_readers())
+    for heading, rows in _tables(found, everything):
+        click.secho(f"{heading} ({len(rows)})", bold=True)
+        for row in rows:
+            click.echo(f"  {row}")
+
+
+def _readers() -> tuple[surveys.Scanner, surveys.Analyst]:
+    import logsig
+    from logsig.scan import scan
+
+    return scan, logsig.analyze
+
+
+def _tables(found: surveys.Survey, everything: bool) -> Iterator[tuple[str, list[str]]]:
+    yield "Signatures that come out of no sample", list(found.never)
+    yield "Initiators that are the root cause of none of their examples", list(found.never_root)
+    yield (
+        "Overlaps that only chance decides",
+        [f"{each.winner} before {each.loser}, by {each.rule}: {each.sample}" for each in found.chances],
+    )
+    yield (
+        "Pairs of which the first never fits a message alone",
+        [
+            f"{pair.first} {'and' if pair.both else 'beside'} {pair.second}: {pair.messages} messages, "
+            f"settled by {', '.join(pair.rules) or 'nothing: both stand'}"
+            for pair in found.pairs
+        ],
+    )
+    yield (
+        "Another winner when one line is dropped",
+        [
+            f"{drop.sample} without line {drop.line}: {drop.after} instead of {drop.before}"
+            for drop in found.drops
+            if drop.after
+        ],
+    )
+    silent = [drop for drop in found.drops if drop.after is None]
+    yield (
+        "No winner when a line beside the message is dropped",
+        [
+            f"{drop.sample} without line {drop.line}: nothing instead of {drop.before}"
+            for drop in silent
+            if not drop.evidence
+        ],
+    )
+    lost = [f"{drop.sample} without line {drop.line}" for drop in silent if drop.evidence]
+    yield (
+        "No winner when a line of the message itself is dropped" + ("" if everything else "; --all lists them"),
+        (lost if everything else [f"{len(lost)} in {found.samples} samples"]),
+    )
+    yield (
+        f"Literals in {found.healthy_bytes / (1 << 20):.1f} MB of healthy logs",
+        [
+            f"{heat.count:>8} {heat.per_megabyte:>10.2f}/MB  {heat.literal!r}  {', '.join(heat.signatures)}"
+            for heat in found.heat
+        ],
+    )
+    yield (
+        "False alarms in healthy logs",
+        [f"{_shortened(alarm.path)}: {alarm.outcome}, {', '.join(alarm.signatures)}" for alarm in found.alarms],
+    )
 
 
 @command.command()

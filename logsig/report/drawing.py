@@ -94,7 +94,8 @@ def draw(picture: Picture) -> Drawing:
         y += LANE if heading else 0
         rows.append(_row(lane, y, heading))
         y += LANE
-    return Drawing(WIDTH, y + 58, LEFT, tuple(rows), _ticks(picture), _legend(picture), _says(picture))
+    ticks = _ticks(picture)
+    return Drawing(WIDTH, y + (58 if ticks else 24), LEFT, tuple(rows), ticks, _legend(picture), _says(picture))
 
 
 def _row(lane: Lane, y: float, heading: str | None) -> Row:

@@ -19,7 +19,8 @@ LONGEST = 500
 
 def render(diagnosis: Diagnosis, options: Options = DEFAULT) -> str:
     """Gives a line for each cause, and a note for each line of evidence and the first remedy."""
-    found, shown = inert.clean(diagnosis), page(diagnosis)
+    shown = page(diagnosis)
+    found = shown.diagnosis
     causes = causes_of(found)
     lines: list[str] = []
     for index, cause in enumerate(causes):

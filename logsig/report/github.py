@@ -26,7 +26,8 @@ _LEVEL = {"recovered": "warning", "unfinished": "notice", "empty": "notice"}
 
 def render(diagnosis: Diagnosis, options: Options = DEFAULT) -> str:
     """Gives the commands: the cause first, then further causes; a run that recovered is a warning."""
-    found, shown = inert.clean(diagnosis), page(diagnosis)
+    shown = page(diagnosis)
+    found = shown.diagnosis
     level = _LEVEL.get(found.outcome, "error")
     lines = []
     for index, cause in enumerate(causes_of(found)[:MOST_ANNOTATIONS]):

@@ -21,7 +21,8 @@ LONGEST = 1000
 
 def render(diagnosis: Diagnosis, options: Options = DEFAULT) -> str:
     """Gives the array; a job without a cause gives an empty one."""
-    found, shown = inert.clean(diagnosis), page(diagnosis)
+    shown = page(diagnosis)
+    found = shown.diagnosis
     causes = causes_of(found)
     issues = []
     for index, cause in enumerate(causes):

@@ -49,7 +49,7 @@ def render(diagnosis: Diagnosis, options: Options = DEFAULT) -> str:
         script=raw(script),
         style_digest=digest(style),
         script_digest=digest(script),
-        data=document(inert.clean(diagnosis)),
+        data=document(shown.diagnosis),
         markdown=markdown_format.render(diagnosis),
     )
     return inert.document(text)

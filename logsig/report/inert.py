@@ -37,6 +37,8 @@ _COMMAND = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
 
 def line(text: str) -> str:
     """Gives the text on one line: sequences gone, hidden characters and line ends shown as escapes."""
+    if text.isascii() and text.isprintable() and "##" not in text:
+        return text
     return block(text).replace("\n", "\\n")
 
 
@@ -66,6 +68,8 @@ def clean(value: T) -> T:
 def _clean(value: Any, way: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return way(value)
+    if value is None or isinstance(value, int | float):
+        return value
     if isinstance(value, tuple | list):
         return type(value)(_clean(item, way) for item in value)
     if isinstance(value, Mapping):
@@ -73,10 +77,9 @@ def _clean(value: Any, way: Callable[[str], str]) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         if type(value).__name__ == "Evidence":
             return _clean_evidence(value)  # type: ignore[arg-type]
-        names = [each.name for each in fields(value)]
-        return replace(
-            value, **{name: _clean(getattr(value, name), block if name in _PROSE else line) for name in names}
-        )
+        old = {each.name: getattr(value, each.name) for each in fields(value)}
+        new = {name: _clean(item, block if name in _PROSE else line) for name, item in old.items()}
+        return value if all(new[name] is item for name, item in old.items()) else replace(value, **new)
     return value
 
 

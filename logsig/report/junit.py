@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from logsig.report import DEFAULT, Options, checkout, inert, templates, text
+from logsig.report import DEFAULT, Options, checkout, templates, text
 from logsig.report.page import page
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ LONGEST_TEXT = 200_000
 
 def render(diagnosis: Diagnosis, options: Options = DEFAULT) -> str:
     """Gives a document of one suite."""
-    found, shown = inert.clean(diagnosis), page(diagnosis)
+    shown = page(diagnosis)
+    found = shown.diagnosis
     spot = checkout.spot(found.root_cause, options.root) if found.root_cause else None
     element = _ELEMENT.get(found.outcome)
     return templates.fill(

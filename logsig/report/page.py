@@ -99,6 +99,8 @@ LEDGER_COLUMNS = ("rank", "enqueued", "completed", "stuck in", "what it did")
 class Page:
     """One diagnosis, ready to be laid out."""
 
+    diagnosis: Diagnosis
+    """The diagnosis itself, harmless."""
     verdict: str
     short: str
     tone: Tone
@@ -126,6 +128,7 @@ def page(diagnosis: Diagnosis) -> Page:
     from logsig.report.lanes import picture
 
     return Page(
+        diagnosis=found,
         verdict=verdict.verdict(found),
         short=verdict.short(found),
         tone=_TONES.get(found.outcome, "bad"),

@@ -34,7 +34,8 @@ _PRECISION = {"high": "very-high", "medium": "medium", "low": "low"}
 
 def render(diagnosis: Diagnosis, options: Options = DEFAULT) -> str:
     """Gives a log of one run."""
-    found, shown = inert.clean(diagnosis), page(diagnosis)
+    shown = page(diagnosis)
+    found = shown.diagnosis
     causes = causes_of(found)
     rules = {cause.signature: _rule(cause, shown, index == 0) for index, cause in enumerate(causes)}
     results = []
