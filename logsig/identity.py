@@ -40,8 +40,9 @@ class Identity:
         self._learn_tables(testimony)
         self._learn_rendezvous()
         self.nodes_are_ranks = self._judge_nodes(lines)
-        nested = any(item.local_rank is not None and item.line.task is not None for item in testimony)
-        self.tasks_are_ranks = not nested and self._judge_tasks(lines)
+        agents = [item.line for item in testimony if item.local_rank is not None]
+        nested = any(line.task is not None for line in agents)
+        self.tasks_are_ranks = not nested and self._judge_tasks(lines, outside=bool(agents))
 
     # ------------------------------------------------------------ learning
 
@@ -80,8 +81,11 @@ class Identity:
                     if key in (place[0], place[1]):
                         self._locals[place][local].add(rank)
 
-    def _judge_tasks(self, lines: Sequence[LogLine]) -> bool:
-        """A launcher's task is a rank with one task per rank; with one torchrun per node it is a node."""
+    def _judge_tasks(self, lines: Sequence[LogLine], *, outside: bool) -> bool:
+        """A launcher's task is a rank with one task per rank; with one torchrun per node it is a node.
+
+        ``outside``: torchrun's own lines stand outside of the labels, so the labels are its workers'.
+        """
         if any(len(ranks) > 1 for ranks in self._tasks.values()):
             return False
         pairs = [(task, next(iter(ranks))) for task, ranks in self._tasks.items()]
@@ -92,7 +96,7 @@ class Identity:
         if self._repeats_steps():
             return False
         agents = any(line.task is not None and "torchelastic" in line.layers for line in lines)
-        if agents or (self.notes.launcher == "torchrun"):
+        if agents or (self.notes.launcher == "torchrun" and not outside):
             return False
         size = self.notes.world_size
         return size is None or not self._task_seen or max(self._task_seen) < size

@@ -27,8 +27,14 @@ def _patterns() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     return re.compile(START, re.VERBOSE), re.compile(WORD)
 
 
+def writer_at(data: bytes | bytearray, start: int, stop: int) -> bytes | None:
+    """Gives the label with which the line at ``start`` begins, or None."""
+    match = _patterns()[0].match(bytes(data[start : min(stop, start + REACH)]))
+    return None if match is None else match[1] or match[2]
+
+
 def label_at(data: bytes | bytearray, start: int, stop: int) -> bytes | None:
-    """Gives the label of the line that starts at ``start``, or None."""
+    """Gives the label with which the line at ``start`` begins, else the first rank it speaks of, or None."""
     line = bytes(data[start : min(stop, start + REACH)])
     label, word = _patterns()
     if (match := label.match(line)) is not None:
@@ -38,14 +44,12 @@ def label_at(data: bytes | bytearray, start: int, stop: int) -> bytes | None:
     return None
 
 
-def labels_in(data: bytes) -> dict[bytes, int]:
-    """Gives each label in ``data`` (whole lines) with the offset of the last line that carries it."""
+def writers_in(data: bytes) -> dict[bytes, int]:
+    """Gives the writers of the lines in ``data``, each with the offset of its last whole line."""
     heard: dict[bytes, int] = {}
     at = 0
-    size = len(data)
-    while at < size:
-        end = data.find(b"\n", at) + 1 or size
-        if (label := label_at(data, at, end)) is not None:
+    while end := data.find(b"\n", at) + 1:
+        if (label := writer_at(data, at, end)) is not None:
             heard[label] = at
         at = end
     return heard

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from logsig.blocks import Block
 from logsig.engine import Engine, Hit
-from logsig.labels import label_at, labels_in
+from logsig.labels import label_at, writers_in
 from logsig.views import read_again, signs
 from logsig.windows import Findings, Sighting
 
@@ -42,12 +42,12 @@ def look(block: Block, engine: Engine) -> Findings:
 def _labels(block: Block) -> Iterator[bytes]:
     """Gives who writes: of the first blocks every line counts, of later ones a sample."""
     if block.offset < ALL:
-        return iter(labels_in(block.text()))
+        return iter(writers_in(block.text()))
     middle = (block.start + block.stop) // 2
     samples = [
         bytes(block.data[at : min(at + SAMPLE, block.stop)]) for at in (middle, max(block.start, block.stop - SAMPLE))
     ]
-    return iter(labels_in(b"\n".join(sample[sample.find(b"\n") + 1 :] for sample in samples)))
+    return iter(writers_in(b"\n".join(sample[sample.find(b"\n") + 1 :] for sample in samples)))
 
 
 class _Thinned:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from logsig.blocks import Block, StreamSource, cut
 from logsig.engine import Engine
 from logsig.inputs import Leaf, Place, Skipped, Stream, fault, leaves
-from logsig.labels import labels_in
+from logsig.labels import writers_in
 from logsig.look import look
 from logsig.model import Excerpt, Origin
 from logsig.tails import last_words
@@ -160,7 +160,7 @@ def _add_last_words(windows: list[Window], keeper: Keeper, kept: Ring | Disk, li
     size = min(max(limits.tail, len(known) * limits.tail_each), limits.tail_most)
     tail = Window(max(0, kept.end - size), kept.end, "tail")
     _collect([tail], kept)
-    words, unheard = last_words(kept, known, tail.start, set(labels_in(b"".join(tail.parts)))) if known else ([], 0)
+    words, unheard = last_words(kept, known, tail.start, set(writers_in(b"".join(tail.parts)))) if known else ([], 0)
     _collect(words, kept)
     windows += [tail, *words]
     return unheard

@@ -216,8 +216,8 @@ class _Teller:
 
     def _is_recovered(self, event: Event) -> bool:
         """The writer went on: later steps or a good end of the rank (of any rank where it is unknown)."""
-        if event.fatal or self.catalog.get(event.signature).severity == "notice":
-            return False
+        if event.fatal or event.signature in self.own_by_exit or self.catalog.get(event.signature).severity == "notice":
+            return False  # nobody goes on after a fatal signal
         end = event.order + _lines_after(event)
         if event.rank is None:
             return self.attempt.last_progress_in.get(event.line.source.path, -1) > end

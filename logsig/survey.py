@@ -212,7 +212,7 @@ def _chances(readings: Sequence[_Reading]) -> Iterator[Chance]:
     told: set[tuple[str, str, str]] = set()
     for reading in readings:
         for loser, winner, rule in reading.losses:
-            key = (*sorted((winner, loser)), rule)
+            key = (min(winner, loser), max(winner, loser), rule)
             if rule not in SETTLED and key not in told:
                 told.add(key)
                 yield Chance(winner, loser, rule, reading.sample)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from logsig.labels import label_at, labels_in
+from logsig.labels import writer_at, writers_in
 from logsig.windows import Disk, Ring, Window
 
 STEP = 1 << 20
@@ -37,13 +37,13 @@ def last_words(kept: Disk | Ring, known: dict[bytes, None], start: int, heard: s
 
 def _last_lines(data: bytes, missing: set[bytes]) -> dict[bytes, int]:
     if len(missing) > FEW:
-        return {label: at for label, at in labels_in(data).items() if label in missing}
+        return {label: at for label, at in writers_in(data).items() if label in missing}
     found: dict[bytes, int] = {}
     for label in missing:
         stop = len(data)
         while (at := data.rfind(label, 0, stop)) >= 0:
             start = data.rfind(b"\n", 0, at) + 1
-            if label_at(data, start, len(data)) == label:
+            if writer_at(data, start, len(data)) == label:
                 found[label] = start
                 break
             stop = at

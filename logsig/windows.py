@@ -169,8 +169,6 @@ class Keeper:
         for known in findings.labels:
             self.labels.setdefault(known)
         for literal, end, label in findings.hits:
-            if label is not None:
-                self.labels.setdefault(label)
             if not self._take(literal, end, label):
                 self._last[literal] = self._around(end, literal)
         for literal, count in findings.counts.items():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -295,3 +297,58 @@ def test_markdown_shows_code_between_backticks_as_code():
 def test_every_format_renders_every_diagnosis_the_same_way_twice(name, build):
     """Same diagnosis, same bytes."""
     assert of(name, build()) == of(name, build())
+
+
+# ---------------------------------------------------------------- editors, the real ones where they are installed
+
+
+def _needs(tool):
+    return pytest.mark.skipif(shutil.which(tool) is None, reason=f"no {tool} here")
+
+
+def _ask(*command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+@_needs("node")
+def test_node_reads_the_problem_matcher(checkout):
+    """JavaScript's own engine (GitHub, VS Code) reads every line with the repository's matcher."""
+    matcher = Path(__file__).parent.parent / "docs" / "ci" / "logsig-matcher.json"
+    script = (
+        "const [file, text] = process.argv.slice(1);"
+        "const p = JSON.parse(require('fs').readFileSync(file)).problemMatcher[0].pattern[0];"
+        "for (const line of text.trim().split('\\n')) {"
+        "  const m = line.match(new RegExp(p.regexp));"
+        "  console.log([m[p.file], m[p.line], m[p.column], m[p.severity], m[p.code]].join(' '));"
+        "}"
+    )
+    said = _ask("node", "-e", script, str(matcher), of("gcc", *checkout)).splitlines()
+    assert said[:2] == ["src/data.py 88 1 error python-exception", "train.log 19 10 note python-exception"]
+
+
+@_needs("vim")
+def test_vim_reads_the_lines(checkout, tmp_path):
+    """Vim's own errorformat finds file, line and column."""
+    (tmp_path / "errors").write_text(of("gcc", *checkout))
+    script = (
+        f"cgetfile {tmp_path}/errors | "
+        f"call writefile(map(getqflist(), 'bufname(v:val.bufnr) . \" \" . v:val.lnum . \" \" . v:val.col'), '{tmp_path}/out')"
+    )
+    subprocess.run(
+        [shutil.which("vim"), "-u", "NONE", "-Nes", "-c", script, "-c", "qa!"],
+        timeout=60,
+        check=False,
+        capture_output=True,
+    )
+    assert (tmp_path / "out").read_text().splitlines()[:2] == ["src/data.py 88 1", "train.log 19 10"]
+
+
+@_needs("emacs")
+def test_emacs_reads_the_lines(checkout, tmp_path):
+    """Emacs' compilation mode takes the lines for errors and notes."""
+    (tmp_path / "errors").write_text(of("gcc", *checkout))
+    script = (
+        f'(progn (find-file "{tmp_path}/errors") (compilation-mode) (compilation--ensure-parse (point-max))'
+        ' (princ (format "%d %d" compilation-num-errors-found compilation-num-infos-found)))'
+    )
+    assert _ask("emacs", "-Q", "--batch", "--eval", script) == "1 2"

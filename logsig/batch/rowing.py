@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from logsig.batch import failure, hosts
+from logsig.batch.drafting import draft_from
 from logsig.batch.model import Job, Row
 from logsig.batch.template import template_of
-from logsig.errors import LogsigError
 
 if TYPE_CHECKING:
     from logsig.batch.reading import Manner
@@ -28,8 +28,6 @@ HEAD = 16 << 10
 TAIL = 8 << 10
 MOST_SEEN = 40
 LONGEST = 400
-NEIGHBOURS = 24
-"""Lines around the telling one that a draft is made from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +113,7 @@ def row_of(job: Job, read: Read, catalog: Catalog, manner: Manner) -> Row:
         evidence_text=evidence.text[:LONGEST] if evidence else None,
         problems=read.problems,
         seen=tuple(_seen(read, catalog)) if manner.baseline and found.outcome == "healthy" else (),
-        draft=_draft(excerpts, evidence) if template is not None else None,
+        draft=draft_from(excerpts, evidence) if template is not None and evidence is not None else None,
     )
     if manner.reports is not None and row.is_failed:
         _write_report(found, os.path.join(manner.reports, report_name(job.name)))
@@ -224,26 +222,7 @@ def _seen(read: Read, catalog: Catalog) -> Iterator[str]:
     yield from list(keys)[:MOST_SEEN]
 
 
-# ---------------------------------------------------------------- drafts and reports
-
-
-def _draft(excerpts: tuple[Excerpt, ...], evidence: Evidence | None) -> str | None:
-    """Drafts a signature from the telling line and its neighbours."""
-    if evidence is None:
-        return None
-    from logsig import draft
-
-    for excerpt in excerpts:
-        last = excerpt.first_line + excerpt.data.count(b"\n")
-        if excerpt.origin.path == evidence.source.path and excerpt.first_line <= evidence.source.line <= last:
-            rows = excerpt.data.decode("utf-8", "replace").split("\n")
-            start = max(0, evidence.source.line - excerpt.first_line - NEIGHBOURS)
-            near = [row.rstrip("\r") for row in rows[start : evidence.source.line - excerpt.first_line + 4]]
-            try:
-                return draft.draft_of(near, excerpt.first_line + start, evidence.source.line)
-            except (LogsigError, ValueError, IndexError):
-                return None
-    return None
+# ---------------------------------------------------------------- single reports
 
 
 def report_name(job: str) -> str:
