@@ -13,7 +13,7 @@ from logsig.windows import Findings, Sighting
 FIRST = 4
 """Hits of one literal and writer that a block reports, beside far ones and the last."""
 APART = 64 << 10
-ALL = 8 << 20
+ALL = 4 << 20
 """Bytes at the start of an input of which every line is asked for its writer."""
 SAMPLE = 2 << 10
 LINE = 8 << 10

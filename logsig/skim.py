@@ -136,7 +136,10 @@ def finish(origin: Origin, keeper: Keeper, kept: Ring | Disk, search: Search, so
         _collect(windows, kept)
         unheard = _add_last_words(windows, keeper, kept, search.limits)
         if unheard:
-            doubts.append(f"{origin.path}: {unheard} writers of the start or of errors were not heard near the end")
+            known = len(keeper.labels)
+            doubts.append(
+                f"{origin.path}: {unheard} of {known} writers fell silent so early that their end wasn't looked for"
+            )
     is_short = isinstance(kept, Disk) and kept.is_short
     if is_short:
         doubts.append(f"{origin.path}: the file changed while it was read; parts of it were lost")

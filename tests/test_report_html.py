@@ -83,6 +83,7 @@ class _Nesting(HTMLParser):
         self.open = []
 
     def handle_starttag(self, tag, attrs):
+        del attrs
         if tag not in self.VOID:
             self.open.append(tag)
 
@@ -250,7 +251,9 @@ def test_under_jenkins_policy_it_reads_and_draws(under_policy):
     assert page.locator("svg g[data-lane]").count() == 4
     colors = page.evaluate("[...document.querySelectorAll('svg g[data-lane] rect')].map(r => getComputedStyle(r).fill)")
     assert "rgb(42, 120, 214)" in colors
-    boxes = page.evaluate("[...document.querySelectorAll('svg g[data-lane]')].map(g => g.getBoundingClientRect().width)")
+    boxes = page.evaluate(
+        "[...document.querySelectorAll('svg g[data-lane]')].map(g => g.getBoundingClientRect().width)"
+    )
     assert min(boxes) > 100
     assert page.locator("button").count() == 0
     page.locator("details:not([open]) > summary").first.click()

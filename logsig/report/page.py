@@ -29,7 +29,7 @@ _RETRY = {
 }
 _QUOTED_ANYWAY = ("exception", "message", "variant")
 _GRADES = {
-    "A": "a message names it",
+    "A": "its own failure, or a message that names it",
     "B": "the collective ledger or exit codes name it",
     "C": "the timestamps of one clock order it",
     "D": "timestamps of several clocks order it, skew estimated",
