@@ -64,17 +64,23 @@ def find(stories: Stories, outside_time: float | None = None, outside: bool = Fa
 def _lagging(logs: list[RankLog]) -> tuple[RankLog | None, int]:
     """The one rank whose last step is behind all others', and by how much."""
     if len(logs) < 3:
-        if len(logs) == 2 and abs((logs[0].last_step or 0) - (logs[1].last_step or 0)) >= CLEAR_LAG:
+        if len(logs) == 2:
             low, high = sorted(logs, key=lambda log: log.last_step or 0)
-            return low, (high.last_step or 0) - (low.last_step or 0)
+            lag = (high.last_step or 0) - _due(low)
+            return (low, lag) if lag >= CLEAR_LAG else (None, 0)
         return None, 0
     counts = Counter(log.last_step for log in logs)
     low = min(logs, key=lambda log: log.last_step or 0)
     rest = [log.last_step or 0 for log in logs if log is not low]
-    lag = min(rest) - (low.last_step or 0)
+    lag = min(rest) - _due(low)
     if counts[low.last_step] != 1 or lag < 1:
         return None, 0
     return low, lag
+
+
+def _due(log: RankLog) -> int:
+    """The last step at which the rank, going on as it did, need not have reported again."""
+    return (log.last_step or 0) + log.step_stride - 1
 
 
 def _gap(logs: list[RankLog], last_progress: float | None, end: float | None) -> float | None:

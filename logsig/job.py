@@ -142,6 +142,7 @@ class _Rank:
     pid: int | None = None
     step: Progress | None = None
     times: deque[float] = field(default_factory=lambda: deque(maxlen=32))
+    steps: deque[int] = field(default_factory=lambda: deque(maxlen=32))
     finished: LogLine | None = None
     finished_order: int = -1
     exhausted: LogLine | None = None
@@ -221,6 +222,8 @@ class _Builder:
             return
         known = self.ranks[attempt][rank]
         if known.step is None or item.step >= known.step.step:
+            if known.step is None or item.step > known.step.step:
+                known.steps.append(item.step)
             known.step = item
             if when is not None:
                 known.times.append(when)
@@ -362,6 +365,7 @@ class _Builder:
                 known.finished_order,
                 known.exhausted,
                 tuple(known.exits),
+                _stride(known.steps),
             )
             for rank, known in sorted(self.ranks[number].items())
         }
@@ -379,6 +383,12 @@ class _Builder:
             self.last_lines.get(number),
             self.step_times[number],
         )
+
+
+def _stride(steps: Sequence[int]) -> int:
+    """Median number of steps between reports; 1 where fewer than three are known."""
+    gaps = sorted(later - earlier for earlier, later in zip(steps, list(steps)[1:], strict=False))
+    return gaps[len(gaps) // 2] if len(gaps) >= 2 else 1
 
 
 def _median_gap(times: Sequence[float]) -> float | None:

@@ -250,6 +250,8 @@ class RankLog:
     exhausted: LogLine | None = None
     """Where it said that its data had ended or that it leaves early."""
     exits: tuple[Exit, ...] = ()
+    step_stride: int = 1
+    """Median number of steps between its last reports: a rank that reports every 50th step isn't behind by 49."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,8 @@ class Row:
     outcome: str | None
     """None where the job couldn't be read at all; ``error`` says why."""
     error: str | None = None
+    set_aside: bool = False
+    """It killed or hung its worker twice."""
     signature: str | None = None
     family: str | None = None
     title: str | None = None
@@ -126,7 +128,7 @@ class Row:
 
     def to_json(self) -> str:
         """Writes the row for the store."""
-        return json.dumps({name: getattr(self, name) for name in _NAMES if getattr(self, name) is not None})
+        return json.dumps({name: value for name in _NAMES if (value := getattr(self, name)) is not None and value is not False})
 
     @staticmethod
     def from_json(text: str) -> Row:
@@ -134,7 +136,7 @@ class Row:
         raw = json.loads(text)
         raw.setdefault("outcome", None)
         for name in _TUPLES:
-            raw[name] = tuple(raw[name])
+            raw[name] = tuple(raw.get(name, ()))
         return Row(**raw)
 
 
