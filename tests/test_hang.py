@@ -45,3 +45,13 @@ def test_time_limit_while_training_is_the_time_limit(catalog: Catalog) -> None:
     log += "slurmstepd: error: *** STEP 77.0 ON node-0 CANCELLED AT 2026-11-29T16:00:20 DUE TO TIME LIMIT ***\n"
     found = analyze_text(log, catalog)
     assert (found.outcome, found.root_cause and found.root_cause.signature) == ("interrupted", "slurm-time-limit")
+
+
+def test_rank_that_reports_every_tenth_step_is_not_behind(catalog: Catalog) -> None:
+    """A rank lags only once the others have passed the step at which it would have reported again."""
+    log = "".join(stamped(rank, step, step) for step in range(58) for rank in range(2) if rank == 1 or step % 10 == 0)
+    found = analyze_text(log, catalog)
+    assert (found.outcome, found.root_cause) == ("unfinished", None)
+    later = "".join(stamped(1, step, step) for step in range(58, 64))
+    hung = analyze_text(log + later, catalog)
+    assert (hung.root_cause and hung.root_cause.signature, hung.first_failing_rank) == ("job-silent-hang", 0)

@@ -158,9 +158,8 @@ def test_the_last_words_of_a_rank_that_fell_silent_are_kept(tmp_path):
 def test_a_writer_not_found_again_is_said(tmp_path):
     lines = [b"[rank9]: hello\n", *quiet(40000)]
     found = scan.scan([write(tmp_path, lines)], LITERALS)
-    assert found.doubts == (
-        f"{found.origins[0].path}: 1 writers of the start or of errors were not heard near the end",
-    )
+    said = "1 of 5 writers fell silent so early that their end wasn't looked for"
+    assert found.doubts == (f"{found.origins[0].path}: {said}",)
 
 
 @pytest.mark.usefixtures("small")
