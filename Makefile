@@ -3,7 +3,7 @@ PYTHON ?= .venv/bin/python
 SEED ?= 1
 RUNS ?= 50
 
-.PHONY: help venv check format lint types test signatures bench lab fuzz schema dist
+.PHONY: help venv check format lint types test signatures report wording bench lab fuzz schema dist
 
 help:            ## list the targets
 	@sed -n 's/^\([a-z]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -28,6 +28,13 @@ test:            ## the tests
 
 signatures:      ## every signature proves itself
 	$(PYTHON) -m logsig signatures check
+
+report:          ## where the library is thin, double or costly; makes its own healthy logs
+	$(PYTHON) fixtures/healthy/make.py .lab/healthy
+	$(PYTHON) -m logsig signatures report .lab/healthy/*.log
+
+wording:         ## which literals a torch wheel no longer says; WHEEL=torch-...whl
+	$(PYTHON) fixtures/wording/check_wheel.py $(WHEEL)
 
 schema:          ## write docs/signature.schema.json anew from the model
 	$(PYTHON) -m logsig signatures schema > docs/signature.schema.json

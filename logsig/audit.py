@@ -16,10 +16,11 @@ def of_table(case: Case, rank: int | None) -> tuple[str, ...]:
     if said == [rank]:
         return (f"torchrun's table agrees: it lists rank {rank} as the first observed failure.",)
     if rank in said:
-        names = list_ranks(said)
-        return (f"Each node's torchrun names a rank of its own ({names}); the others' failures follow from rank {rank}'s.",)
+        names = f"Each node's torchrun names a rank of its own ({list_ranks(said)})"
+        return (f"{names}; the others' failures follow from rank {rank}'s.",)
     claim = next(item for item in claims if item.rank != rank)
-    return (f"torchrun's table names rank {claim.rank} first, {_why(claim, case.story(claim.rank))}{_tie(case, claim)}.",)
+    why = _why(claim, case.story(claim.rank))
+    return (f"torchrun's table names rank {claim.rank} first, {why}{_tie(case, claim)}.",)
 
 
 def _why(claim: Exit, story: Story | None) -> str:

@@ -18,7 +18,7 @@ NEWLINE = ord("\n")
 BUFFERS = 3
 """One is looked at, one is ready, one is being filled."""
 SMALL = 1 << 18
-"""Most inputs are smaller, and get a buffer of their size: to clear three large ones would take longer than all else."""
+"""Most inputs are smaller and get a buffer of their size: to clear three large ones would take longest of all."""
 
 
 class Source(Protocol):

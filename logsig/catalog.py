@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from logsig.errors import CatalogError, Fault
+from logsig.model import Retryable
 
 if TYPE_CHECKING:
     import regex
@@ -65,7 +66,7 @@ class Entry:
     severity: str
     points_at: str
     """``speaker``, ``other`` or ``nobody``: whom it accuses."""
-    retryable: str | None
+    retryable: Retryable | None
     match: Match
     captures: Mapping[str, str]
     """Capture name -> type (``int``, ``strs``, ``bytes`` …; see ``signature.CAPTURES``)."""

@@ -1,7 +1,7 @@
 """The causal graph of one attempt: which failures nothing else present explains.
 
-Takes stories, gives the roots. An edge goes from a cause to what it accounts for: by a signature's ``explains``, by its role, by what can follow
-on the same rank, or by an outside stop that came before. Never by position in a file alone within one rank's reach.
+Takes stories, gives the roots. An edge goes from a cause to what it accounts for: by a signature's ``explains``, by its
+role, by what can follow on the same rank, or by an outside stop that came before.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from logsig.stories import Stories
 
 
 def roots(stories: Stories, catalog: Catalog) -> list[Event]:
-    """Returns the initiators (own failures, fatal signals, outside stops) that no other initiator explains, in reading order."""
+    """Returns, in reading order, the own failures, fatal signals and outside stops that no other one explains."""
     candidates = [
         event
         for story in stories.ranks.values()
@@ -31,7 +31,7 @@ def roots(stories: Stories, catalog: Catalog) -> list[Event]:
 
 
 def explains(cause: Event, effect: Event, catalog: Catalog) -> bool:
-    """True where the cause accounts for the effect. Acyclic for any pair: of two that could explain each other the earlier does."""
+    """True where the cause accounts for the effect; of two that could explain each other the earlier does."""
     return edge(cause, effect, catalog) is not None
 
 
@@ -63,6 +63,7 @@ def _declared(cause: Event, effect: Event, catalog: Catalog) -> bool:
 
 
 def is_outside(event: Event, catalog: Catalog) -> bool:
+    """True for what a scheduler, a launcher, a person or a setting did: its signature accuses no rank."""
     return catalog.get(event.signature).points_at == "nobody" and not event.derived
 
 
@@ -76,7 +77,7 @@ def _same_kind(first: Event, second: Event) -> bool:
 
 
 def _before(first: Event, second: Event) -> bool:
-    """By one clock where both have it and it tells; else by reading order within one file; else by reading order of the job."""
+    """By time where both are on one clock and more than a second apart, else by reading order."""
     if (
         first.time is not None
         and second.time is not None

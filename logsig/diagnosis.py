@@ -1,7 +1,7 @@
 """Concludes: from the job to the answer.
 
-Takes a ``JobLog``, gives a ``Diagnosis``. Judges every attempt, chooses the one that tells the cause, and composes all sentences, rows and
-facts of the answer. Prints nothing.
+Takes a ``JobLog``, gives a ``Diagnosis``. Judges every attempt, chooses the one that tells the cause, and composes all
+sentences, rows and facts of the answer. Prints nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from logsig import causes, marks, remedy, states, tracebacks, unusual
 from logsig.catalog import Catalog
+from logsig.facts import FINISHED
 from logsig.first import decide
 from logsig.model import (
     AttemptResult,
@@ -25,7 +26,7 @@ from logsig.model import (
     JobLog,
     LogLine,
     Outcome,
-    Source,
+    Retryable,
 )
 from logsig.stories import Stories, tell
 from logsig.verdict import Verdict
@@ -61,7 +62,7 @@ def diagnose(job: JobLog, catalog: Catalog) -> Diagnosis:
     """Returns the answer for the whole job: the first attempt that failed gives the cause, the last one the outcome."""
     judged = judge(job, catalog)
     answer = _Answer(job, catalog, telling(judged), _outcome(judged, _failed(judged)))
-    return replace(answer.compose(), attempts=tuple(_attempt_result(item, catalog) for item in judged))
+    return replace(answer.compose(), attempts=tuple(_attempt_result(item) for item in judged))
 
 
 def judge(job: JobLog, catalog: Catalog) -> list[Judged]:
@@ -79,7 +80,7 @@ def _judge(job: JobLog, number: int, catalog: Catalog) -> Judged:
     verdict = decide(stories, catalog, _world_size(job))
     if verdict.root is None and verdict.finding is not None:
         verdict = replace(verdict, root=_stand_in(verdict, stories, catalog))
-    return Judged(stories, verdict, _attempt_outcome(job, stories, verdict, number))
+    return Judged(stories, verdict, _attempt_outcome(job, stories, verdict))
 
 
 def _world_size(job: JobLog) -> int | None:
@@ -126,7 +127,7 @@ def _stand_in(verdict: Verdict, stories: Stories, catalog: Catalog) -> Event | N
     )
 
 
-def _attempt_outcome(job: JobLog, stories: Stories, verdict: Verdict, number: int) -> Outcome:
+def _attempt_outcome(job: JobLog, stories: Stories, verdict: Verdict) -> Outcome:
     attempt = stories.attempt
     if verdict.root is not None:
         return "interrupted" if verdict.root.signature in INTERRUPTIONS else "failure"
@@ -140,14 +141,12 @@ def _attempt_outcome(job: JobLog, stories: Stories, verdict: Verdict, number: in
 
 
 def _said_finished(job: JobLog, number: int) -> bool:
-    from logsig.facts import FINISHED
-
     tail = [line for line in job.lines[-400:] if line.attempt in (None, number)]
     return any(FINISHED.search(line.text[:300]) for line in tail)
 
 
 def telling(judged: Sequence[Judged]) -> Judged:
-    """Returns the attempt that tells the cause: the earliest failed one that names it; a retry that fails is secondary."""
+    """Returns the attempt that tells the cause: the earliest failed one that names it; later ones only followed."""
     failed = _failed(judged)
     named = [item for item in failed if item.verdict.root is not None]
     return (named or list(failed) or list(judged[-1:]))[0]
@@ -161,7 +160,7 @@ def _outcome(judged: Sequence[Judged], failed: Sequence[Judged]) -> Outcome:
     return failed[0].outcome if failed else last
 
 
-def _attempt_result(item: Judged, catalog: Catalog) -> AttemptResult:
+def _attempt_result(item: Judged) -> AttemptResult:
     steps = [log.last_step for log in item.stories.attempt.ranks.values() if log.last_step is not None]
     root = item.verdict.root
     return AttemptResult(
@@ -260,7 +259,6 @@ class _Answer:
         entry = self.catalog.get(event.signature)
         ranks = self.verdict.failed if is_root else tuple(sorted({event.rank} if event.rank is not None else set()))
         public = {name: value for name, value in event.facts.items() if value is not None}
-        retryable = remedy_retry(entry.retryable, event)
         return Cause(
             event.signature,
             entry.family,
@@ -270,7 +268,7 @@ class _Answer:
             remedy.summary(self.catalog, event.signature, facts),
             self._evidence(event),
             public,
-            retryable,
+            _retryable(entry.retryable, event),
             ranks,
             event.node,
             event.frames,
@@ -302,15 +300,14 @@ class _Answer:
     def _facts(self) -> dict[str, Any]:
         if self.root is None:
             return {}
-        return {**self._context(self.root), **self._job_wide(), **self.root.facts}
+        return {**self._context(self.root), **self._job_wide(self.root), **self.root.facts}
 
-    def _job_wide(self) -> dict[str, Any]:
-        """Facts that only all events of the signature tell together."""
-        assert self.root is not None
+    def _job_wide(self, root: Event) -> dict[str, Any]:
+        """Facts that only all events of the cause's signature tell together."""
         found: dict[str, Any] = {}
         values: dict[str, set[str]] = {}
         for event in self.stories.events():
-            if event.signature == self.root.signature:
+            if event.signature == root.signature:
                 for name, value in event.facts.items():
                     found.setdefault(name, value)
                     if name in ("param_indices", "param_names", "shape", "count"):
@@ -390,19 +387,20 @@ class _Answer:
         seen = len(self.stories.ranks)
         if self.root is not None and size and seen < size and self.verdict.scope != "not-a-rank":
             found.append(f"{size - seen} of {size} ranks said nothing in what was read")
-        for event in self.stories.recovered[:3]:
-            found.append(
-                f"{event.line.source.path}:{event.line.source.line} shows {self.catalog.get(event.signature).title.lower()}, after which the run went on; it was not counted"
-            )
+        found.extend(self._overcome(event) for event in self.stories.recovered[:3])
         if self.outcome == "unfinished":
             found.append("the log ends without an error and without an end: the job is running, was cut off, or hangs")
         return tuple(dict.fromkeys(found))
 
+    def _overcome(self, event: Event) -> str:
+        title = self.catalog.get(event.signature).title.lower()
+        return f"{_where(event)} shows {title}, after which the run went on; it was not counted"
 
-def remedy_retry(text: str | None, event: Event) -> Any:
+
+def _retryable(told: Retryable | None, event: Event) -> Retryable:
     """What a restart would do, by the signature; a fault of the program needs a fix first."""
-    if text is not None:
-        return text
+    if told is not None:
+        return told
     return "after-fix" if event.role == "initiator" else "yes"
 
 
@@ -419,24 +417,30 @@ def _at_least(version: str | None, wanted: str) -> bool | None:
     return parts(version) >= parts(wanted)
 
 
+def _where(event: Event) -> str:
+    return f"{event.line.source.path}:{event.line.source.line}"
+
+
+def _span(line: LogLine, said: str) -> tuple[int, int] | None:
+    """Where the message's first line stands in the raw line; else where the line's own text does."""
+    first, text = said.split("\n", 1)[0].strip(), line.text.strip()
+    if first and (at := line.raw.find(first[:200])) >= 0:
+        return at, at + min(len(first), 200)
+    if text and (at := line.raw.find(text[:60])) >= 0:
+        return at, at + min(len(text), 200)
+    return None
+
+
 def _shown(event: Event) -> Evidence:
-    line: LogLine = event.line
-    begin = line.raw.find(line.text.strip()[:60]) if line.text.strip() else -1
-    first = event.text.split("\n", 1)[0].strip()
-    at = line.raw.find(first[:200])
-    span = (
-        (at, at + min(len(first), 200))
-        if at >= 0 and first
-        else ((begin, begin + min(len(line.text.strip()), 200)) if begin >= 0 else None)
-    )
+    line = event.line
     around = [(item.source.line, item.raw) for item in event.lines if item.source.path == line.source.path]
     here = next((index for index, (number, _) in enumerate(around) if number == line.source.line), 0)
     return Evidence(
-        Source(line.source.path, line.source.line),
+        line.source,
         line.raw,
         event.rank,
         event.node,
         line.stamp.text if line.stamp else None,
-        span,
+        _span(line, event.text),
         tuple(around[max(0, here - 5) : here + 3]),
     )

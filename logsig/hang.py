@@ -1,7 +1,7 @@
 """Hangs without an error: a log that stops in mid-training, or an outside stop long after the last step.
 
-Takes stories, gives ``Hang`` only on positive evidence (design: a lagging rank, a gap of many step times before a later line, an outside kill
-after a gap). Ranks whose output was never captured are not called silent.
+Takes stories, gives ``Hang`` only on positive evidence (design: a lagging rank, a gap of many step times before a later
+line, an outside kill after a gap). Ranks whose output was never captured are not called silent.
 """
 
 from __future__ import annotations
@@ -43,13 +43,12 @@ def find(stories: Stories, outside_time: float | None = None, outside: bool = Fa
     reasons: list[str] = []
     if lagging is not None and (lag >= CLEAR_LAG or gap or outside):
         leaders = max(log.last_step or 0 for log in logs)
-        reasons.append(
-            f"Rank {lagging.rank} reported step {lagging.last_step} last, the other {len(logs) - 1} ranks step {leaders}."
-        )
+        others = f"the other {len(logs) - 1} ranks step {leaders}"
+        reasons.append(f"Rank {lagging.rank} reported step {lagging.last_step} last, {others}.")
     if gap:
-        reasons.append(
-            f"The last step was reported {_duration(gap)} before the {'job was stopped' if outside else 'last line'}; until then steps came every {_step(logs)}."
-        )
+        end = "job was stopped" if outside else "last line"
+        silence = f"The last step was reported {_duration(gap)} before the {end}"
+        reasons.append(f"{silence}; until then steps came every {_step(logs)}.")
     line = lagging.last_step_line if lagging is not None else _last(logs)
     if not reasons or line is None or (not gap and lag < CLEAR_LAG):
         return None

@@ -1,7 +1,7 @@
 """Maps what a line says of its writer to a global rank, as far as the log allows.
 
-Takes lines, notes and testimony; gives ``Identity`` with ``rank_of``. Local rank, launcher task, pid, device and group rank are never
-assumed to be the global rank where the log shows otherwise; where nothing tells, the answer is ``None``.
+Takes lines, notes and testimony; gives ``Identity`` with ``rank_of``. Local rank, launcher task, pid, device and group
+rank are never assumed to be the global rank where the log shows otherwise; where nothing tells, the answer is ``None``.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class Identity:
         self._learn_tables(testimony)
         self._learn_rendezvous()
         self.nodes_are_ranks = self._judge_nodes(lines)
+        self._rank_of_node = self._one_rank_per_node(lines)
         agents = [item.line for item in testimony if item.local_rank is not None]
         nested = any(line.task is not None for line in agents)
         self.tasks_are_ranks = not nested and self._judge_tasks(lines, outside=bool(agents))
@@ -101,6 +102,28 @@ class Identity:
         size = self.notes.world_size
         return size is None or not self._task_seen or max(self._task_seen) < size
 
+    def _one_rank_per_node(self, lines: Sequence[LogLine]) -> dict[str, int]:
+        """Node -> rank where there are as many nodes as ranks and no node shows two; the last one by elimination."""
+        size = self.notes.world_size
+        ranks: dict[str, set[int]] = defaultdict(set)
+        for node, rank in {(line.node, line.rank) for line in lines if line.node is not None}:
+            if rank is not None:
+                ranks[node].add(rank)
+            else:
+                ranks.setdefault(node, set())
+        if not size or len(ranks) != size or any(len(found) > 1 for found in ranks.values()):
+            return {}
+        if self._task_seen or self._places:  # labels below the node: it isn't the node that tells ranks apart
+            return {}
+        told = {node: next(iter(found)) for node, found in ranks.items() if found}
+        if len(set(told.values())) < 2:
+            return {}
+        missing = set(range(size)) - set(told.values())
+        untold = [node for node in ranks if node not in told]
+        if len(untold) == 1 and len(missing) == 1:
+            told[untold[0]] = missing.pop()
+        return told
+
     def _repeats_steps(self) -> bool:
         """One task that reports each step several times over holds several ranks."""
         before: dict[int, int] = {}
@@ -155,9 +178,9 @@ class Identity:
                     return self.notes.host_pid_rank[key]
             if line.pid in self.pid_rank:
                 return self.pid_rank[line.pid]
-        if line.device is not None:
-            return self.notes.device_rank.get((line.node or "", line.device))
-        return None
+        if line.device is not None and (line.node or "", line.device) in self.notes.device_rank:
+            return self.notes.device_rank[(line.node or "", line.device)]
+        return self._rank_of_node.get(line.node or "") if line.local_rank is None else None
 
     def of_local(self, line: LogLine, local: int) -> int | None:
         """Gives the global rank of a local rank at the line's place."""
@@ -195,7 +218,7 @@ class Identity:
         return len(nodes) <= 1 and not shifted and len({place[3] for place in places}) <= 1
 
     def of_pci(self, address: str, node: str | None) -> int | None:
-        """Gives the rank on a GPU, by NCCL's bus ids: the digits of the PCI address without its marks (``0000:86:00`` is ``86000``)."""
+        """Gives the rank on a GPU, by NCCL's bus ids: a PCI address without its marks (``0000:86:00`` is ``86000``)."""
         found = _PCI.search(address.lower())
         if not found:
             return None
@@ -216,6 +239,8 @@ class Identity:
             return self.of_local(item.line, self.notes.pid_local[item.pid])
         if item.task is not None:
             return item.task if self.tasks_are_ranks else None
+        if item.host in self._rank_of_node and item.local_rank is None:
+            return self._rank_of_node[item.host]
         return self.rank_of(item.line) if item.pid is None and item.local_rank is None else None
 
 

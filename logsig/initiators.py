@@ -1,17 +1,19 @@
-"""Rules on what failed by itself: comparisons with a minority, stops from outside, a rank's own failure, several of them.
+"""Rules on what failed by itself: an odd one in a comparison, a stop from outside, one rank, several ranks.
 
-Each takes a ``Case`` and gives a ``Verdict``, or nothing where it doesn't apply (first-rank rules 1, 2, 4, 7, 10, 12, 13).
+Each takes a ``Case`` and gives a ``Verdict``, or nothing where it doesn't apply (rules 1, 2, 4, 7, 10, 12 and 13 on
+the first rank).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from logsig import audit, causes, hang
 from logsig import skew as clocks_of_nodes
-from logsig.model import Event, Scope
+from logsig.model import Event, Grade
 from logsig.stories import is_agents, kind
 from logsig.verdict import Case, Verdict, in_order, name_ranks, ranks_of
 from logsig.waiting import hang_verdict
@@ -78,9 +80,14 @@ def _minority(found: Sequence[Event], votes: dict[int, Value]) -> Verdict:
         return Verdict(root=found[0], scope="several-ranks", candidates=odd, failed=failed, because=(said,))
     said = f"Rank {odd[0]} has {_shown(votes[odd[0]])}, the other {most} ranks that are named have {_shown(common)}: "
     return Verdict(
-        root=found[0], rank=odd[0], confidence="high", grade="A", scope="one-rank", failed=failed,
+        root=found[0],
+        rank=odd[0],
+        confidence="high",
+        grade="A",
+        scope="one-rank",
+        failed=failed,
         because=(said + "the minority diverged.",),
-    )  # fmt: skip
+    )
 
 
 def _shown(value: Value) -> str:
@@ -88,7 +95,7 @@ def _shown(value: Value) -> str:
 
 
 def _against_zero(case: Case, found: Sequence[Event]) -> Verdict:
-    """“Not the sizes of process 0” comes from the odd rank only if another non-zero rank passed; if all raise, from rank 0."""
+    """“Not the sizes of process 0”: one rank that says so, where others passed, is odd; if all others do, rank 0 is."""
     failed = ranks_of(found)
     others = case.ranks - {0}
     if len(others) > 1 and (len(failed) == 1 or set(failed) >= others):
@@ -171,7 +178,7 @@ def own_failures(case: Case) -> Verdict | None:
         return _unlabelled(case, found)
     failed = ranks_of(ranked)
     if len(failed) == 1:
-        return _with_copies(case, ranked[0]) or _one(case, ranked[0])
+        return _with_copies(case, ranked[0]) or _one(case, ranked[0], failed[0])
     symmetric = _symmetric(case, ranked) if len({kind(event) for event in ranked}) == 1 else None
     return symmetric or _several(case, ranked)
 
@@ -187,13 +194,11 @@ def _with_copies(case: Case, event: Event) -> Verdict | None:
     return Verdict(root=event, scope="all-ranks", candidates=every, failed=every, because=(said,))
 
 
-def _one(case: Case, event: Event) -> Verdict:
-    rank, others = event.rank, sorted(case.peers)
-    assert rank is not None  # noqa: S101 - own_failures keeps only ranked ones
+def _one(case: Case, event: Event, rank: int) -> Verdict:
+    others = sorted(case.peers)
     if event.derived:
         said = f"Rank {rank} ended by {event.facts.get('signal')} and printed nothing of its own"
         said += f"; {name_ranks(others)} only lost a peer." if others else "."
-        grade: Any = "B"
     else:
         said = f"Rank {rank} failed by itself"
         shows = "show" if len(others) > 1 else "shows"
@@ -202,12 +207,11 @@ def _one(case: Case, event: Event) -> Verdict:
             if others
             else ", and no other rank shows a failure of its own."
         )
-        grade = "A"
     return Verdict(
         root=event,
         rank=rank,
         confidence="high",
-        grade=grade,
+        grade="B" if event.derived else "A",
         scope="one-rank",
         failed=(rank,),
         because=(said, *audit.of_table(case, rank)),
@@ -215,7 +219,7 @@ def _one(case: Case, event: Event) -> Verdict:
 
 
 def _symmetric(case: Case, found: Sequence[Event]) -> Verdict | None:
-    """Every rank raised the same by itself and no peer error came before: the program's fault; print order means nothing."""
+    """Every rank raised the same by itself and none lost a peer before: the program's fault, whoever printed first."""
     failed = set(ranks_of(found))
     begin = min(event.order for event in found)
     if any(case.stories.ranks[rank].peer[0].order < begin for rank in case.peers):
@@ -228,20 +232,24 @@ def _symmetric(case: Case, found: Sequence[Event]) -> Verdict | None:
     lost = rest & case.peers
     if lost and (len(lost) * 3 > len(failed) or len(failed) < 3):
         return None
-    order, title = in_order(found), case.entry(found[0]).title
-    if found[0].derived:
-        said = f"{name_ranks(order).capitalize()} ended by {found[0].facts.get('signal')}, and no other rank shows a failure."
-    elif rest:
-        said = f"{len(failed)} ranks raised the same error by themselves, and the other {len(rest)} were stopped before they could print"
-    else:
-        said = f"All {len(failed)} ranks raised the same error by themselves"
-    if not found[0].derived:
-        said += f": “{title}” is a fault of the program or its settings, not of one rank."
+    order = in_order(found)
+    said = _symmetric_reason(case, found[0], order, len(rest))
     return Verdict(root=found[0], scope="all-ranks", candidates=order, failed=order, because=(said,))
 
 
+def _symmetric_reason(case: Case, event: Event, failed: tuple[int, ...], rest: int) -> str:
+    if event.derived:
+        ended = f"{name_ranks(failed).capitalize()} ended by {event.facts.get('signal')}"
+        return f"{ended}, and no other rank shows a failure."
+    said = f"All {len(failed)} ranks raised the same error by themselves"
+    if rest:
+        said = f"{len(failed)} ranks raised the same error by themselves, "
+        said += f"and the other {rest} were stopped before they could print"
+    return f"{said}: “{case.entry(event).title}” is a fault of the program or its settings, not of one rank."
+
+
 def _several(case: Case, found: Sequence[Event]) -> Verdict:
-    """Several ranks with failures of their own: a peer error between them or the clock decides, else nobody (rules 12, 13)."""
+    """Several own failures: a peer error between them, or the clock, tells which was first (rules 12, 13)."""
     failed = in_order(found)
     first = min(found, key=lambda event: event.order)
     names = f"{name_ranks(failed).capitalize()} each failed by themselves"
@@ -263,17 +271,15 @@ def _several(case: Case, found: Sequence[Event]) -> Verdict:
     return Verdict(root=first, scope="several-ranks", candidates=failed, failed=failed, because=(said,))
 
 
-def _ordered(first: Event, failed: tuple[int, ...], grade: Any, said: str, **more: Any) -> Verdict:
-    scope: Scope = "several-ranks"
+def _ordered(first: Event, failed: tuple[int, ...], grade: Grade, said: str) -> Verdict:
     return Verdict(
         root=first,
         rank=first.rank,
         confidence="medium",
         grade=grade,
-        scope=scope,
+        scope="several-ranks",
         failed=failed,
         because=(said,),
-        **more,
     )
 
 
@@ -312,7 +318,7 @@ def _by_clock(case: Case, found: Sequence[Event], failed: tuple[int, ...], names
         f"rank {first.rank} was first by {later - when:.1f} s."
     )
     moved = {name: skew.offset for name, skew in skews.items() if name in (clock, other)}
-    return _ordered(first, failed, "D", said, skew=moved)
+    return replace(_ordered(first, failed, "D", said), skew=moved)
 
 
 def _several_signals(case: Case, found: Sequence[Event]) -> Verdict:
@@ -327,10 +333,8 @@ def _several_signals(case: Case, found: Sequence[Event]) -> Verdict:
         apart = len({event.node for event in timed}) > 1
         said = f"{names} ended by signals; rank {timed[0].rank} was reported first, {gap:.0f} s before the next"
         said += ", by clocks of several nodes." if apart else "."
-        return Verdict(
-            root=timed[0], rank=timed[0].rank, confidence="low" if apart else "medium", grade="D" if apart else "C",
-            scope="several-ranks", failed=failed, because=(said,),
-        )  # fmt: skip
+        by_clock = _ordered(timed[0], failed, "D" if apart else "C", said)
+        return replace(by_clock, confidence="low") if apart else by_clock
     said = f"{names} ended by signals about the same time; which was first can't be told."
     return Verdict(root=found[0], scope="several-ranks", candidates=failed, failed=failed, because=(said,))
 

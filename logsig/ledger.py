@@ -1,8 +1,8 @@
 """Rebuilds the collective ledger from text: per process group, where each rank stood when it hung.
 
-Takes the events of one attempt, gives ``LedgerGroup``s with suspects. Sequence numbers are compared only within one group. A rank that
-printed a watchdog line waited; a rank that never enqueued what others wait for, ran another operation, or is silent though expected, is a
-suspect. Facts: messages.md 3.2 to 3.5.
+Takes the events of one attempt, gives ``LedgerGroup``s with suspects. Sequence numbers are compared only within one
+group. A rank that printed a watchdog line waited; a rank that never enqueued what others wait for, ran another
+operation, or is silent though expected, is a suspect. Facts: messages.md 3.2 to 3.5.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from logsig.model import Event, LedgerGroup, LedgerRow
 
 DEFAULT_GROUPS = ("0", "default_pg", "")
+
+Suspects = tuple[set[int], str, dict[int, str]]
+"""Ranks, the sentence that says why, and rank -> note for its row."""
 
 
 @dataclass(slots=True)
@@ -33,23 +36,19 @@ class _Row:
 def build(events: Sequence[Event], ranks: Iterable[int], world_size: int | None) -> tuple[LedgerGroup, ...]:
     """Returns a group for each process group of which some rank reported a stuck collective."""
     groups: dict[str, dict[int, _Row]] = defaultdict(dict)
-    seq_group: dict[tuple[int, int], str] = {}
+    seq_group: dict[tuple[int, int | None], str] = {}
     relevant = [
-        event
+        (event.rank, event)
         for event in events
         if event.rank is not None and ({"seq", "last_enqueued", "elapsed_ms"} & event.facts.keys())
     ]
-    for event in relevant:
-        if (
-            "pg" in event.facts
-            and event.rank is not None
-            and (seq := event.facts.get("seq", event.facts.get("last_enqueued"))) is not None
-        ):
-            seq_group.setdefault((event.rank, seq), str(event.facts["pg"]))
-    for event in relevant:
-        assert event.rank is not None
-        pg = str(event.facts.get("pg") or seq_group.get((event.rank, event.facts.get("seq", -2)), "0"))
-        _enter(groups[pg].setdefault(event.rank, _Row(event.rank)), event)
+    for rank, event in relevant:
+        seq = event.facts.get("seq", event.facts.get("last_enqueued"))
+        if "pg" in event.facts and seq is not None:
+            seq_group.setdefault((rank, seq), str(event.facts["pg"]))
+    for rank, event in relevant:
+        pg = str(event.facts.get("pg") or seq_group.get((rank, event.facts.get("seq")), "0"))
+        _enter(groups[pg].setdefault(rank, _Row(rank)), event)
     known = set(ranks)
     return tuple(
         _judge(pg, rows, known, world_size)
@@ -91,59 +90,46 @@ def _judge(pg: str, rows: Mapping[int, _Row], known: set[int], world_size: int |
     return LedgerGroup(pg, tuple(sorted(shown, key=lambda row: row.rank)), verdict, tuple(sorted(suspects)))
 
 
-def _suspects(rows: Sequence[_Row], stuck: Sequence[_Row], expected: set[int]) -> tuple[set[int], str, dict[int, str]]:
-    if (
-        rows
-        and all(row.completed == -1 for row in rows if row.completed is not None)
-        and any(row.completed == -1 for row in rows)
-    ):
-        return (
-            set(),
-            "No collective of this group ever completed: the transport never worked, or a rank never joined the group.",
-            {},
+def _suspects(rows: Sequence[_Row], stuck: Sequence[_Row], expected: set[int]) -> Suspects:
+    """Whom the counters of one group accuse: those with an odd operation, those behind, else the silent ones."""
+    completed = {row.completed for row in rows if row.completed is not None}
+    if completed == {-1}:
+        said = (
+            "No collective of this group ever completed: the transport never worked, or a rank never joined the group."
         )
+        return set(), said, {}
     odd = _odd_operation(stuck)
     if odd:
-        seq = stuck[0].seq
-        names = _names(odd)
-        return (
-            odd,
-            f"At sequence number {seq} {names} ran another operation or size than the others.",
-            dict.fromkeys(odd, "other operation"),
-        )
+        said = f"At sequence number {stuck[0].seq} {_names(odd)} ran another operation or size than the others."
+        return odd, said, dict.fromkeys(odd, "other operation")
     waited = [row for row in rows if row.own and row.seq is not None]
-    if waited:
-        front = max(row.seq for row in waited if row.seq is not None)
-        never = {
-            row.rank
-            for row in rows
-            if row.enqueued is not None
-            and row.enqueued < front
-            and not (row.own and row.seq is not None and row.seq >= front)
-        }
-        if never and len(never) < len(rows) and len(never) <= max(1, len(rows) // 2):
-            return (
-                never,
-                f"{_names(never).capitalize()} never enqueued collective {front}, on which the others waited.",
-                dict.fromkeys(never, "never entered"),
-            )
-        behind = {row.rank for row in waited if row.seq is not None and row.seq < front}
-        if behind and len(behind) <= len(waited) // 2:
-            return (
-                behind,
-                f"{_names(behind).capitalize()} waited in an earlier collective than the others: the ranks took different paths.",
-                dict.fromkeys(behind, "behind"),
-            )
+    behind = _behind(rows, waited)
+    if behind is not None:
+        return behind
     silent = expected - {row.rank for row in rows}
-    if waited and silent and len(silent) <= max(1, len(expected) // 2) and len(rows) >= 1 and len(expected) > 1:
-        return (
-            silent,
-            f"{_names(silent).capitalize()} said nothing while the other ranks reported a stuck collective.",
-            dict.fromkeys(silent, "silent"),
-        )
+    if waited and silent and len(silent) <= max(1, len(expected) // 2) and len(expected) > 1:
+        said = f"{_names(silent).capitalize()} said nothing while the other ranks reported a stuck collective."
+        return silent, said, dict.fromkeys(silent, "silent")
     if len(stuck) > 1 and len({row.seq for row in stuck}) == 1:
         return set(), "Every rank was stuck in the same collective: nobody can be named from the counters.", {}
     return set(), "The counters name nobody.", {}
+
+
+def _behind(rows: Sequence[_Row], waited: Sequence[_Row]) -> Suspects | None:
+    """The minority that never enqueued the furthest collective that a rank waited in, or waited in an earlier one."""
+    front = max((row.seq for row in waited if row.seq is not None), default=None)
+    if front is None:
+        return None
+    arrived = {row.rank for row in waited if row.seq is not None and row.seq >= front}
+    never = {row.rank for row in rows if row.enqueued is not None and row.enqueued < front} - arrived
+    if never and len(never) < len(rows) and len(never) <= max(1, len(rows) // 2):
+        said = f"{_names(never).capitalize()} never enqueued collective {front}, on which the others waited."
+        return never, said, dict.fromkeys(never, "never entered")
+    early = {row.rank for row in waited} - arrived
+    if early and len(early) <= len(waited) // 2:
+        said = f"{_names(early).capitalize()} waited in an earlier collective than the others: "
+        return early, said + "the ranks took different paths.", dict.fromkeys(early, "behind")
+    return None
 
 
 def _odd_operation(stuck: Sequence[_Row]) -> set[int]:

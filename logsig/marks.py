@@ -1,6 +1,7 @@
 """What the picture of a job draws: marks on a lane per rank.
 
-Takes stories and the verdict, gives a ``Timeline``: in seconds where every failure carries a time, else in reading order.
+Takes stories and the verdict, gives a ``Timeline``: in seconds where every failure carries a time, else in reading
+order.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ class Message:
     caused_by: tuple[Message, ...] = ()
     """Earlier links of the exception chain, first raised first."""
     rank: int | None = None
-    """Global rank that somebody else's words give the message (torchrun's table, ``-- Process 1 terminated with …``)."""
+    """Global rank by somebody else's words: torchrun's table, ``-- Process 1 terminated with …``."""
     attempt: int | None = None
     fatal: bool = False
     """Printed by an uncaught-exception hook or by a dying process, not by a logger."""
@@ -175,6 +175,7 @@ class Message:
 
     @property
     def first(self) -> LogLine:
+        """The line with which the writer began."""
         return self.lines[0]
 
 
@@ -243,7 +244,7 @@ class RankLog:
     step_seconds: float | None = None
     """Median time between its last reported steps."""
     last_step_order: int = -1
-    """Reading order of that line; −1 where it never reported a step."""
+    """Reading order of that line; -1 where it never reported a step."""
     finished: LogLine | None = None
     """Where it said that it had finished, in its own words."""
     finished_order: int = -1
@@ -354,7 +355,8 @@ class RankState:
     last_source: Source | None
     last_step: int | None
     state: str
-    """``first``, ``failed``, ``collateral``, ``waiting``, ``killed``, ``stopped`` (by the launcher), ``exited``, ``finished``, ``silent``, ``running``."""
+    """``first``, ``failed``, ``collateral``, ``waiting``, ``killed``, ``stopped`` (by the launcher), ``exited``,
+    ``finished``, ``silent``, ``running``."""
     what: str
     """A few words for a person: what happened."""
     exitcode: int | None = None
@@ -481,4 +483,5 @@ class Diagnosis:
     unreadable: bool = False
     """An input was unreadable in whole or part: exit code 3."""
     unexplained: tuple[Evidence, ...] = ()
-    """Lines that stand out where no signature explains the failure (``unrecognised``): shown in place of a cause's evidence."""
+    """Lines that stand out where no signature explains the failure (``unrecognised``): shown in place of a cause's
+    evidence."""

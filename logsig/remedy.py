@@ -1,7 +1,7 @@
 """Fills a signature's text with the facts of this log: summary, remedies, confirmation.
 
-Facts are data, never templates: the text is rendered in Jinja2's sandbox, and a step whose fact is unknown is left out. A remedy whose
-condition doesn't hold isn't given.
+Facts are data, never templates: the text is rendered in Jinja2's sandbox, and a step whose fact is unknown is left out.
+A remedy whose condition doesn't hold isn't given.
 """
 
 from __future__ import annotations
@@ -12,28 +12,71 @@ from functools import lru_cache
 from typing import Any
 
 from logsig.catalog import Catalog, RemedyText
-from logsig.errors import TemplateError
 from logsig.model import Remedy
 
 MAX_VALUE = 400
 """Characters of a fact inside a sentence; longer ones are cut."""
 
 
-class _Missing(Exception):
+class _UnknownFactError(Exception):
     """A step speaks of a fact that this log doesn't tell."""
 
 
 @lru_cache(maxsize=1)
 def environment() -> Any:
     """The sandbox in which all signature text is rendered; shared, holds no facts."""
-    from jinja2 import Undefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    made = ImmutableSandboxedEnvironment(
+        undefined=_unknown(), autoescape=False, trim_blocks=True, lstrip_blocks=True, finalize=_shown
+    )
+    made.filters.update(gib=_gib, ranks=_ranks, ms=_ms)
+    return made
+
+
+@lru_cache(maxsize=1)
+def _failures() -> tuple[type[Exception], ...]:
+    """What a template may fail of: its own faults, and facts of another kind or size than it expects."""
+    from jinja2 import TemplateError
+
+    return (
+        _UnknownFactError,
+        TemplateError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    )
+
+
+def _refuse(*_: Any) -> Any:
+    """What an unknown fact does where its value would count."""
+    raise _UnknownFactError
+
+
+def _false(*_: Any) -> Any:
+    return False
+
+
+def _itself(fact: Any, *_: Any, **__: Any) -> Any:
+    return fact
+
+
+def _unknown() -> Any:
+    """The class of unknown facts; made here because Jinja2 is slow to import."""
+    from jinja2 import Undefined
 
     class Unknown(Undefined):
         """An unknown fact: false in a condition, and the end of a step that would print it."""
 
-        def __str__(self) -> str:
-            raise _Missing
+        __str__ = __int__ = __float__ = _refuse
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = __rmod__ = _refuse
+        __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = _refuse
+        __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = _false
+        __getitem__ = __call__ = _itself
 
         def __iter__(self) -> Any:
             return iter(())
@@ -41,42 +84,17 @@ def environment() -> Any:
         def __len__(self) -> int:
             return 0
 
-        def __bool__(self) -> bool:
-            return False
-
-        def _never(self, *_: Any) -> bool:
-            return False
-
-        __lt__ = __le__ = __gt__ = __ge__ = __contains__ = _never  # type: ignore[assignment]
-
         def __getattr__(self, name: str) -> Any:
             if name.startswith("__"):
                 raise AttributeError(name)
             return self
 
-        def __getitem__(self, _: Any) -> Any:
-            return self
-
-        def __call__(self, *_: Any, **__: Any) -> Any:
-            return self
-
-        def __rmul__(self, _: Any) -> Any:
-            raise _Missing
-
-        __mul__ = __add__ = __radd__ = __sub__ = __rsub__ = __truediv__ = __rtruediv__ = __floordiv__ = (
-            __rfloordiv__
-        ) = __int__ = __float__ = __mod__ = __rmod__ = __rmul__
-
-    made = ImmutableSandboxedEnvironment(
-        undefined=Unknown, autoescape=False, trim_blocks=True, lstrip_blocks=True, finalize=_shown
-    )
-    made.filters.update(gib=_gib, ranks=_ranks, ms=_ms)
-    return made
+    return Unknown
 
 
 def _shown(value: Any) -> Any:
     if value is None:
-        raise _Missing
+        raise _UnknownFactError
     if isinstance(value, bool):
         return value
     if isinstance(value, (list, tuple)):
@@ -110,21 +128,14 @@ def _ranks(value: Sequence[int]) -> str:
 
 
 def fill(text: str, facts: Mapping[str, Any]) -> str | None:
-    """Renders one text; none where it speaks of an unknown fact."""
+    """Renders one text; none where it speaks of an unknown fact or its template is wrong."""
     if "{" not in text:
         return text.strip()
     try:
-        return (
-            re.sub(r"[ \t]{2,}(?=\S)", " ", _compiled(text).render(**facts)).strip()
-            if "\n" not in text
-            else str(_compiled(text).render(**facts)).strip()
-        )
-    except _Missing:
+        filled = str(_compiled(text).render(**facts))
+    except _failures():  # a pack's template may be wrong; the report must stand
         return None
-    except Exception as error:  # a template of a pack may fail in any way; the report must not
-        if isinstance(error, TemplateError):
-            raise
-        return None
+    return (filled if "\n" in text else re.sub(r"[ \t]{2,}(?=\S)", " ", filled)).strip()
 
 
 @lru_cache(maxsize=2048)
@@ -143,7 +154,7 @@ def holds(condition: str | None, facts: Mapping[str, Any]) -> bool:
         return True
     try:
         return bool(_condition(condition)(**facts))
-    except Exception:  # an unknown fact inside arithmetic or a comparison: the condition isn't shown to hold
+    except _failures():  # an unknown fact inside arithmetic or a comparison: the condition isn't shown to hold
         return False
 
 

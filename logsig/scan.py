@@ -66,13 +66,15 @@ def together(found: Sequence[Skimmed | Skipped], engine: Engine) -> Scan:
     """Puts all inputs into one answer, in the order in which they were named."""
     read = [item for item in found if isinstance(item, Skimmed)]
     hits: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for item in read:
+        sizes[item.origin.path] = sizes.get(item.origin.path, 0) + item.size
         for literal, count in item.counts.items():
             hits[engine.literals[literal]] = hits.get(engine.literals[literal], 0) + count
     return Scan(
         excerpts=tuple(excerpt for item in read for excerpt in item.excerpts),
         origins=tuple(item.origin for item in read),
-        sizes={item.origin.path: item.size for item in read},
+        sizes=sizes,
         hits=dict(sorted(hits.items())),
         doubts=(*_doubts(found), *_repeats(read, engine)),
         unreadable=any(item.unreadable for item in found),

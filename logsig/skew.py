@@ -1,7 +1,8 @@
 """Compares the clocks of nodes by what happened on all of them: the same training step, reported by each.
 
-Takes step times per clock, gives seconds to add per clock. Ranks of one job finish a step together (they wait for one another in its
-collectives), so the median difference over common steps is the difference of the clocks; its spread says how far to trust it.
+Takes step times per clock, gives seconds to add per clock. Ranks of one job finish a step together (they wait for one
+another in its collectives), so the median difference over common steps is the difference of the clocks; its spread says
+how far to trust it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Skew:
 
 
 def estimate(step_times: Mapping[str, Mapping[int, float]]) -> dict[str, Skew]:
-    """Returns the skew of every clock that shares steps with the reference, the clock with the most steps; it is in the result too."""
+    """Returns the skew of every clock that shares steps with the reference, which is the one with the most steps."""
     clocks = sorted(
         (name for name, steps in step_times.items() if steps), key=lambda name: (-len(step_times[name]), name)
     )

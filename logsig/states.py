@@ -1,11 +1,11 @@
-"""Words and rows of the answer that describe each rank: its state, the picture's marks, what to record next time."""
+"""Words of the answer on each rank: a row with its state; and what to record next time."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 from logsig.catalog import Catalog
-from logsig.model import JobLog, LogLine, Outcome, RankState, Source
+from logsig.model import Event, JobLog, LogLine, Outcome, RankState
 from logsig.stories import Stories, Story
 from logsig.verdict import Verdict
 from logsig.witness import NAMES
@@ -15,7 +15,7 @@ MAX_SILENT_ROWS = 256
 
 def rows(stories: Stories, verdict: Verdict, catalog: Catalog, world_size: int | None) -> tuple[RankState, ...]:
     """Returns a row per rank, the ranks never heard included where the world size implies them."""
-    found = [_row(story, verdict, catalog, stories) for _, story in sorted(stories.ranks.items())]
+    found = [_row(story, verdict, catalog) for _, story in sorted(stories.ranks.items())]
     if world_size and len(stories.ranks) > 1 and world_size - len(stories.ranks) <= MAX_SILENT_ROWS:
         found += [
             RankState(
@@ -34,9 +34,8 @@ def rows(stories: Stories, verdict: Verdict, catalog: Catalog, world_size: int |
     return tuple(sorted(found, key=lambda row: row.rank))
 
 
-def _row(story: Story, verdict: Verdict, catalog: Catalog, stories: Stories) -> RankState:
+def _row(story: Story, verdict: Verdict, catalog: Catalog) -> RankState:
     log = story.log
-    state, what = _state(story, verdict, catalog, stories)
     ending = story.ending
     last = log.last_line
     code = (
@@ -51,8 +50,8 @@ def _row(story: Story, verdict: Verdict, catalog: Catalog, stories: Stories) -> 
         _seen(last),
         last.source if last else None,
         log.last_step,
-        state,
-        what,
+        _state(story, verdict),
+        _what(story, verdict, catalog),
         code,
         NAMES.get(ending.signal or 0) if ending and ending.signal is not None else None,
     )
@@ -61,54 +60,67 @@ def _row(story: Story, verdict: Verdict, catalog: Catalog, stories: Stories) -> 
 def _seen(line: LogLine | None) -> str | None:
     if line is None:
         return None
-    return (
-        line.stamp.text
-        if line.stamp
-        else f"{Source(line.source.path, line.source.line).path.rsplit('/', 1)[-1]}:{line.source.line}"
-    )
+    return line.stamp.text if line.stamp else f"{line.source.path.rsplit('/', 1)[-1]}:{line.source.line}"
 
 
-def _state(story: Story, verdict: Verdict, catalog: Catalog, stories: Stories) -> tuple[str, str]:
-    ending = story.ending
-    signal = NAMES.get(ending.signal or 0, "a signal") if ending and ending.signal is not None else None
-    if story.own:
-        what = catalog.get(story.own[0].signature).title
-        if catalog.get(story.own[0].signature).match.net and "exception" in story.own[0].facts:
-            what = str(story.own[0].facts["exception"]).rsplit(".", 1)[-1]
-    elif story.derived:
-        what = f"ended by {signal}"
-    elif story.rank == verdict.rank and verdict.finding == "early-exit":
-        what = "left while others waited"
-    elif story.rank == verdict.rank and verdict.ledger_decided:
-        what = _in_ledger(verdict)
-    elif story.failed_code is not None:
-        what = f"exit code {story.failed_code.code}, no error printed"
-    elif story.peer:
-        what = catalog.get(story.peer[0].signature).title
-    elif story.stopped:
-        what = f"ended by the launcher ({signal})" if signal else "ended by the launcher"
-    elif story.log.finished:
-        what = "finished"
-    elif verdict.root is not None:
-        what = "no error"
-    else:
-        what = "running when the log ends"
+def _state(story: Story, verdict: Verdict) -> str:
+    """The word of ``RankState.state``."""
     if story.rank == verdict.rank:
-        return "first", what
+        return "first"
     if story.own:
-        return "failed", what
+        return "failed"
     if story.derived:
-        return "killed", what
+        return "killed"
     if story.peer:
-        waited = any("timeout" in event.signature for event in story.peer)
-        return ("waiting" if waited else "collateral"), what
+        return "waiting" if any("timeout" in event.signature for event in story.peer) else "collateral"
     if story.stopped:
-        return "stopped", what
+        return "stopped"
     if story.failed_code:
-        return "exited", what
+        return "exited"
     if story.log.finished:
-        return "finished", what
-    return ("silent" if verdict.root is not None else "running"), what
+        return "finished"
+    return "silent" if verdict.root is not None else "running"
+
+
+def _what(story: Story, verdict: Verdict, catalog: Catalog) -> str:
+    """A few words on what happened: what the rank failed of, else what was found of it, else how it ended."""
+    if story.own:
+        return _name(story.own[0], catalog)
+    if story.derived:
+        return f"ended by {_signal(story)}"
+    found = _found(verdict) if story.rank == verdict.rank else None
+    if found is not None:
+        return found
+    if story.failed_code is not None:
+        return f"exit code {story.failed_code.code}, no error printed"
+    if story.peer:
+        return catalog.get(story.peer[0].signature).title
+    if story.stopped:
+        signal = _signal(story)
+        return f"ended by the launcher ({signal})" if signal else "ended by the launcher"
+    if story.log.finished:
+        return "finished"
+    return "no error" if verdict.root is not None else "running when the log ends"
+
+
+def _name(event: Event, catalog: Catalog) -> str:
+    """The signature's title; of a general one the exception, which tells more."""
+    entry = catalog.get(event.signature)
+    if entry.match.net and "exception" in event.facts:
+        return str(event.facts["exception"]).rsplit(".", 1)[-1]
+    return entry.title
+
+
+def _signal(story: Story) -> str | None:
+    ending = story.ending
+    return NAMES.get(ending.signal, "a signal") if ending and ending.signal is not None else None
+
+
+def _found(verdict: Verdict) -> str | None:
+    """What the analysis found of the rank it names, where no line of that rank says it."""
+    if verdict.finding == "early-exit":
+        return "left while others waited"
+    return _in_ledger(verdict) if verdict.ledger_decided else None
 
 
 def _in_ledger(verdict: Verdict) -> str:
@@ -131,7 +143,8 @@ def next_time(stories: Stories, verdict: Verdict, job: JobLog, outcome: Outcome)
     undecided = verdict.rank is None and verdict.scope in ("unknown", "several-ranks")
     if hang and nccl and undecided:
         found.append(
-            "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1: the flight recorder names the rank that never entered the collective"
+            "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1: "
+            "the flight recorder names the rank that never entered the collective"
         )
     if hang and undecided and job.facts.get("flags", {}).get("detail") != "DETAIL":
         found.append(
@@ -139,7 +152,8 @@ def next_time(stories: Stories, verdict: Verdict, job: JobLog, outcome: Outcome)
         )
     if undecided and not exits:
         found.append(
-            "keep the launcher's own output (torchrun's table, srun's lines) in the log: exit codes tell who died by itself"
+            "keep the launcher's own output (torchrun's table, srun's lines) in the log: "
+            "exit codes tell who died by itself"
         )
     unlabelled = sum(1 for line in job.lines if line.rank is None and line.local_rank is None and line.task is None)
     if undecided and unlabelled * 2 > len(job.lines) and len(job.lines) > 4:
@@ -152,7 +166,8 @@ def next_time(stories: Stories, verdict: Verdict, job: JobLog, outcome: Outcome)
         and undecided
     ):
         found.append(
-            "decorate main() with torch.distributed.elastic.multiprocessing.errors.record: the exact time and traceback of each rank then stand in its error file"
+            "decorate main() with torch.distributed.elastic.multiprocessing.errors.record: "
+            "the exact time and traceback of each rank then stand in its error file"
         )
     return tuple(found[:4])
 

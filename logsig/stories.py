@@ -1,7 +1,7 @@
 """Tells each rank's story in one attempt: what it failed of by itself, what only reached it, how it ended.
 
-Takes an ``Attempt``, gives ``Stories``. Folds what one rank printed several times, sets aside what it recovered from, and explains exits by
-the launcher's own signals. Rules: first-rank-rules 1 to 5 and 10; messages.md section 9.
+Takes an ``Attempt``, gives ``Stories``. Folds what one rank printed several times, sets aside what it recovered from,
+and explains exits by the launcher's own signals. Rules: first-rank-rules 1 to 5 and 10; messages.md section 9.
 """
 
 from __future__ import annotations
@@ -12,26 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from logsig.catalog import Catalog
-from logsig.facts import LEFT_WELL
+from logsig.endings import FATAL_SIGNALS, FINDINGS, Endings, choose, is_own
 from logsig.model import Attempt, Event, Exit, RankLog
 from logsig.witness import NAMES
 
-FINDINGS = {
-    9: "exit-sigkill",
-    11: "exit-sigsegv",
-    7: "exit-sigbus",
-    6: "exit-sigabrt",
-    8: "exit-sigfpe",
-    4: "exit-sigill",
-    15: "exit-sigterm",
-    1: "exit-sighup",
-    2: "exit-sigint",
-}
 TEE_LAG = 40
 """Lines by which a rank's stdout may lag behind its stderr in a log that torchrun tails from two files."""
-FATAL_SIGNALS = (4, 6, 7, 8, 9, 11)
 _AGENT = re.compile(
-    r"torch/distributed/(?:elastic/(?:agent|rendezvous|multiprocessing)|launcher|run\.py)|/bin/(?:torchrun|accelerate|deepspeed)$|accelerate/commands|deepspeed/launcher"
+    r"torch/distributed/(?:elastic/(?:agent|rendezvous|multiprocessing)|launcher|run\.py)|"
+    r"/bin/(?:torchrun|accelerate|deepspeed)$|accelerate/commands|deepspeed/launcher"
 )
 _DIGITS = re.compile(r"\d+|0x[0-9a-f]+")
 
@@ -89,9 +78,12 @@ def tell(attempt: Attempt, catalog: Catalog) -> Stories:
 
 def kind(event: Event) -> str:
     """Gives what makes two failures the same: signature, exception type, message without numbers."""
-    facts = event.facts
-    message = _DIGITS.sub("#", str(facts.get("message", "")))[:60] if event.signature == "python-exception" else ""
-    return f"{event.signature}|{str(facts.get('exception', '')).rsplit('.', 1)[-1] if event.signature == 'python-exception' else ''}|{message.split(chr(39))[0]}"
+    if event.signature != "python-exception":
+        return event.signature
+    exception = str(event.facts.get("exception", "")).rsplit(".", 1)[-1]
+    message = _DIGITS.sub("#", str(event.facts.get("message", "")))[:60]
+    begin, *_ = message.partition("'")  # what a message quotes differs from rank to rank
+    return f"{event.signature}|{exception}|{begin}"
 
 
 def is_agents(event: Event) -> bool:
@@ -108,7 +100,7 @@ class _Teller:
         self.attempt = attempt
         self.catalog = catalog
         self.stories = Stories(attempt, {rank: Story(rank, log) for rank, log in attempt.ranks.items()})
-        self.stopped_pids, self.escalated_pids = self._signalled()
+        self.endings = Endings(attempt, catalog)
         stops = [event.order for event in attempt.events if event.signature == "elastic-sigterm"]
         self.launcher_stop = min(stops, default=sys.maxsize)
         self.signature_of_exit = {finding: self._for_finding(finding) for finding in FINDINGS.values()}
@@ -122,18 +114,8 @@ class _Teller:
         names = self.catalog.derived.get(finding, ())
         return min(names, key=lambda name: (self.catalog.get(name).match.net, name), default=None)
 
-    def _signalled(self) -> tuple[set[int], set[int]]:
-        stopped, escalated = set(), set()
-        for event in self.attempt.events:
-            pid = event.facts.get("pid")
-            if pid is not None and event.signature == "elastic-sigterm":
-                stopped.add(int(pid))
-            elif pid is not None and event.signature == "elastic-escalated-sigkill":
-                escalated.add(int(pid))
-        return stopped, escalated
-
     def tell(self) -> Stories:
-        self._endings()
+        self._settle_endings()
         spare: list[Event] = []
         for event in self._named(self._unfolded()):
             self._place(event, spare)
@@ -155,9 +137,9 @@ class _Teller:
     # ------------------------------------------------------------ events
 
     def _unfolded(self) -> list[Event]:
-        """The events, each failure once: a copy without rank of one with rank is dropped, and so are equal bare lines."""
+        """The events, each failure once: copies without rank of one with rank are dropped, and equal bare lines."""
         ranked = {_print(event) for event in self.attempt.events if event.rank is not None}
-        bare: set[tuple[str, str]] = set()
+        bare: set[tuple[str, ...]] = set()
         kept: list[Event] = []
         for event in self.attempt.events:
             if event.rank is None and event.role in ("initiator", "either", "collateral"):
@@ -165,9 +147,10 @@ class _Teller:
                 if key in ranked and event.frames:
                     copies = self.stories.bare_copies
                     copies[event.signature] = copies.get(event.signature, 0) + 1
-                if key in ranked or (key in bare and not event.frames):
+                place = (*key, event.line.node or "", event.line.source.path)
+                if key in ranked or (place in bare and not event.frames):
                     continue
-                bare.add(key)
+                bare.add(place)
             kept.append(event)
         return kept
 
@@ -234,7 +217,7 @@ class _Teller:
 
     def _left_badly(self, rank: int) -> bool:
         ending = self.stories.ranks[rank].ending if rank in self.stories.ranks else None
-        return ending is not None and ((ending.code or 0) > 0 or ending.signal in FATAL_SIGNALS)
+        return ending is not None and is_own(ending)
 
     def _kept_up(self, log: RankLog) -> bool:
         """True if nothing was reported to have failed and the rank came as far as the others."""
@@ -243,69 +226,14 @@ class _Teller:
 
     # ------------------------------------------------------------ exits
 
-    def _endings(self) -> None:
-        followers = self._followers()
-        for story in self.stories.ranks.values():
-            exits = sorted(
-                story.log.exits, key=lambda item: (item.witness != "elastic-child-failed", item.line.source.line)
-            )
-            bad = [item for item in exits if item.signal is not None or item.code]
-            story.ending = bad[0] if bad else (exits[0] if exits else None)
-        endings = [story.ending for story in self.stories.ranks.values() if story.ending is not None]
-        self.stories.failed_exits.extend(item for item in endings if _is_bad(item))
-        known = {id(item) for story in self.stories.ranks.values() for item in story.log.exits}
-        self.stories.failed_exits.extend(item for item in self.attempt.exits if id(item) not in known and _is_bad(item))
-        self.stories.failed_exits[:] = [item for item in self.stories.failed_exits if id(item) not in followers]
-        for story in self.stories.ranks.values():
-            story.stopped = self._is_stopped(story)
-
-    def _followers(self) -> set[int]:
-        """Ends by SIGTERM after a good end: process runners stop everybody when the first process leaves."""
-        logs = self.attempt.ranks.values()
-        good = [item.order for item in self.attempt.exits if item.code == 0]
-        good += [log.finished_order for log in logs if log.finished and LEFT_WELL.search(log.finished.text)]
-        return {id(item) for item in self.attempt.exits if good and item.signal == 15 and item.order > min(good)}
-
-    def _is_stopped(self, story: Story) -> bool:
-        ending = story.ending
-        pid = ending.pid if ending and ending.pid is not None else story.log.pid
-        if ending is None:
-            return pid is not None and pid in self.stopped_pids
-        if ending.signal == 15:
-            return not self._was_terminated_first(ending)
-        return ending.signal == 9 and (
-            pid in self.stopped_pids or pid in self.escalated_pids or self._after_cancel(ending)
-        )
-
-    def _was_terminated_first(self, ending: Exit) -> bool:
-        """Without an agent that sends SIGTERM, a rank reported as terminated before any other left was ended from outside."""
-        others = [item for item in self.attempt.exits if item.rank != ending.rank and (item.code or item.signal)]
-        agent = (
-            self.stopped_pids
-            or any(item.witness == "elastic-child-failed" for item in self.attempt.exits)
-            or self._cancelled_before(ending)
-        )
-        return not agent and bool(others) and all(item.order > ending.order and item.signal != 15 for item in others)
-
-    def _cancelled_before(self, ending: Exit) -> bool:
-        return any(
-            event.order < ending.order and self.catalog.get(event.signature).family == "scheduler"
-            for event in self.attempt.events
-        )
-
-    def _after_cancel(self, ending: Exit) -> bool:
-        """Srun's ``Killed`` after ``Terminating StepId`` is the step's end, not a cause."""
-        if ending.witness == "elastic-child-failed":
-            return False
-        others = [
-            item for item in self.attempt.exits if item is not ending and (item.code or item.signal in FATAL_SIGNALS)
-        ]
-        cancelled = [
-            event.order
-            for event in self.attempt.events
-            if event.signature in ("slurm-cancelled", "step-terminated", "slurm-step-terminated")
-        ]
-        return bool(cancelled) and min(cancelled) < ending.order and bool(others)
+    def _settle_endings(self) -> None:
+        stories = self.stories.ranks.values()
+        for story in stories:
+            story.ending = choose(story.log.exits)
+            story.stopped = self.endings.is_stopped(story.ending, story.log.pid)
+        chosen = [story.ending for story in stories if story.ending is not None]
+        of_ranks = [item for story in stories for item in story.log.exits]
+        self.stories.failed_exits.extend(self.endings.failed(chosen, of_ranks))
 
     def _has_failure(self) -> bool:
         return bool(self.stories.nobody) or any(story.own or story.peer for story in self.stories.ranks.values())
@@ -314,9 +242,9 @@ class _Teller:
 
     def _attribute_loose(self) -> None:
         """An own failure without a prefix belongs to the only worker whose end can fit it (rule 10)."""
-        for event in [item for item in self.stories.nobody if item.rank is None and self._is_own(item)]:
+        for event in self._unclaimed():
             self._attribute_explained(event)
-        loose = [event for event in self.stories.nobody if event.rank is None and not is_agents(event) and self._is_own(event)]
+        loose = [event for event in self._unclaimed() if not is_agents(event)]
         if len(loose) != 1:
             return
         event, untold = loose[0], [story for story in self.stories.ranks.values() if story.ending and not story.own]
@@ -339,8 +267,8 @@ class _Teller:
         effects = {signature for signature, _ in self.catalog.get(event.signature).explains}
         pid = event.facts.get("pid")
         hit = [story for story in self.stories.ranks.values() if any(item.signature in effects for item in story.own)]
-        exact = [story for story in hit if pid is not None and any(item.facts.get("worker_pid") == pid for item in story.own)]
-        hit = exact or hit
+        if pid is not None:
+            hit = [story for story in hit if any(item.facts.get("worker_pid") == pid for item in story.own)] or hit
         if len(hit) == 1:
             self.stories.nobody.remove(event)
             hit[0].own.append(replace(event, rank=hit[0].rank))
@@ -355,8 +283,10 @@ class _Teller:
                 self.stories.nobody.remove(event)
                 self.stories.loose_peer.append(event)
 
-    def _is_own(self, event: Event) -> bool:
-        return self.catalog.get(event.signature).points_at == "speaker"
+    def _unclaimed(self) -> list[Event]:
+        """Own failures of unknown rank."""
+        unknown = [event for event in self.stories.nobody if event.rank is None]
+        return [event for event in unknown if self.catalog.get(event.signature).points_at == "speaker"]
 
     # ------------------------------------------------------------ one rank
 
@@ -378,7 +308,7 @@ class _Teller:
             story.own = [first]
 
     def _follows_peer(self, event: Event, peer: Event) -> bool:
-        """A general exception, or an abort at teardown, after the rank lost its peer is a consequence; a known cause isn't."""
+        """After the rank lost its peer, a general exception or an abort is a consequence; a known cause isn't."""
         entry = self.catalog.get(event.signature)
         if entry.match.net or event.role == "either" or event.signature in self.own_by_exit:
             return True
@@ -429,10 +359,12 @@ class _Teller:
 
     def _derive_loose(self) -> None:
         """A fatal signal of a process that nobody names, where no rank failed by itself."""
-        if any(story.own or story.derived or story.failed_code for story in self.stories.ranks.values()) or self.stories.nobody:
+        stories = self.stories.ranks.values()
+        if self.stories.nobody or any(story.own or story.derived or story.failed_code for story in stories):
             return
         for ending in self.stories.failed_exits:
-            if ending.rank is None and ending.signal in FATAL_SIGNALS and ending.signal != 6 and not self._cancelled_before(ending):
+            fatal = ending.signal in FATAL_SIGNALS and ending.signal != 6
+            if ending.rank is None and fatal and not self.endings.cancelled_before(ending):
                 event = self._exit_event(None, ending, FINDINGS[ending.signal or 0])
                 if event is not None:
                     self.stories.nobody.append(event)
@@ -458,10 +390,6 @@ class _Teller:
             ending.order,
             derived=True,
         )
-
-
-def _is_bad(ending: Exit) -> bool:
-    return ending.signal is not None or bool(ending.code)
 
 
 def _print(event: Event) -> tuple[str, str]:

@@ -204,7 +204,7 @@ def _pairs(readings: Sequence[_Reading], catalog: Catalog) -> Iterator[Pair]:
             if first == second or not places <= others or catalog.get(second).match.net:
                 continue
             both = places == others
-            if not both or first < second:
+            if not both or first < second or catalog.get(first).match.net:
                 yield Pair(first, second, len(places), both, tuple(sorted(rules[frozenset((first, second))])))
 
 

@@ -1,7 +1,7 @@
 """Where no signature names the cause: the lines that stand out.
 
-Takes the job's lines, gives the earliest alarming lines that few ranks printed. A line is compared by its template: numbers, paths and quoted
-text masked.
+Takes the job's lines, gives the earliest alarming lines that few ranks printed. A line is compared by its template:
+numbers, paths and quoted text masked.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ SHOWN = 5
 LOOKED_AT = 20_000
 """Lines, from the end of what was read."""
 _ALARM = re.compile(
-    r"\b(?:error|fail(?:ed|ure|ing)?|exception|abort\w*|kill\w*|fatal|panic|crash\w*|cannot|can't|unable|denied|refused|invalid|corrupt\w*|timed? ?out|not found|no such|terminat\w+|"
+    r"\b(?:error|fail(?:ed|ure|ing)?|exception|abort\w*|kill\w*|fatal|panic|crash\w*|cannot|can't|unable|denied|"
+    r"refused|invalid|corrupt\w*|timed? ?out|not found|no such|terminat\w+|"
     r"unexpected\w*|illegal|segfault|lost|unreachable|overflow|nan|inf)\b",
     re.IGNORECASE,
 )
 _MASK = re.compile(r"0x[0-9a-f]+|\b\d[\d.,:e+-]*|'[^']*'|\"[^\"]*\"|(?:/[\w.@+-]+)+")
 _HARMLESS = re.compile(
-    r"errors?\s*[=:]\s*0\b|failed\w*\s*[=:]\s*0\b|\b0 (?:errors?|failed|failures)\b|error_file|error[_ ]handling|warnings?\.warn|Setting OMP_NUM_THREADS|^\s*File \"|loss|ERROR_HANDLING",
+    r"errors?\s*[=:]\s*0\b|failed\w*\s*[=:]\s*0\b|\b0 (?:errors?|failed|failures)\b|error_file|error[_ ]handling|"
+    r"warnings?\.warn|Setting OMP_NUM_THREADS|^\s*File \"|loss|ERROR_HANDLING",
     re.IGNORECASE,
 )
 

@@ -1,6 +1,6 @@
-"""Rules on what is left when nobody failed by itself: exit codes, who left, who is named, who is missing, who only waited.
+"""Rules on what is left when nobody failed by itself: who left, who is named, who is missing, who only waited.
 
-Each takes a ``Case`` and gives a ``Verdict``, or nothing where it doesn't apply (first-rank rules 3, 5, 6, 8).
+Each takes a ``Case`` and gives a ``Verdict``, or nothing where it doesn't apply (rules 3, 5, 6, 8 on the first rank).
 """
 
 from __future__ import annotations
@@ -10,23 +10,30 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from logsig import hang
-from logsig.model import Confidence, Event, LedgerGroup
+from logsig.model import Confidence, Event, Grade, LedgerGroup
 from logsig.stories import Story
 from logsig.verdict import Case, Verdict, list_ranks, name_ranks
 from logsig.witness import NAMES
 
 
-def _suspect(root: Event | None, rank: int, confidence: Confidence, *because: str, grade: str = "B") -> Verdict:
+def _suspect(root: Event | None, rank: int, confidence: Confidence, *because: str, grade: Grade = "B") -> Verdict:
     return Verdict(
-        root=root, rank=rank, confidence=confidence, grade=grade, scope="one-rank", failed=(rank,), suspects=(rank,), because=because,  # type: ignore[arg-type]
-    )  # fmt: skip
+        root=root,
+        rank=rank,
+        confidence=confidence,
+        grade=grade,
+        scope="one-rank",
+        failed=(rank,),
+        suspects=(rank,),
+        because=because,
+    )
 
 
 # ---------------------------------------------------------------- who ended or left
 
 
 def exit_code(case: Case) -> Verdict | None:
-    """A positive exit code without a traceback, while the others lost a peer or were stopped, names the initiator (rule 5)."""
+    """A positive exit code without a traceback names the initiator if others lost a peer or were stopped (rule 5)."""
     found = [story for story in case.stories.ranks.values() if story.failed_code is not None]
     if not found or not (case.peers or len(case.stories.ranks) > len(found)):
         return None
@@ -34,7 +41,8 @@ def exit_code(case: Case) -> Verdict | None:
     if len(found) > 1 or found[0].failed_code is None:
         said = f"{name_ranks(names).capitalize()} left with an exit code and printed no error."
         return Verdict(scope="several-ranks", candidates=names, failed=names, because=(said,), finding="exit-code")
-    said = f"Rank {names[0]} left with exit code {found[0].failed_code.code} and printed no error; no other rank left by itself without losing a peer."
+    said = f"Rank {names[0]} left with exit code {found[0].failed_code.code} and printed no error; "
+    said += "no other rank left by itself without losing a peer."
     verdict = _suspect(None, names[0], "high" if case.peers else "medium", said)
     return replace(verdict, finding="exit-code", suspects=())
 
@@ -98,10 +106,12 @@ def by_ledger(case: Case) -> Verdict | None:
         root = _as(case, "collective-mismatch", root) if "other operation" in notes else root
         verdict = _suspect(root, suspects[0], "medium" if notes == {"silent"} else "high", *because)
         return replace(verdict, ledger_decided=True)
-    return Verdict(root=root, candidates=suspects, suspects=suspects, because=because, ledger_decided=_shows_much(telling))
+    decided = _shows_much(telling)
+    return Verdict(root=root, candidates=suspects, suspects=suspects, because=because, ledger_decided=decided)
 
 
 def _shows_much(groups: Sequence[LedgerGroup]) -> bool:
+    """True where a table of ranks says more than the sentence alone."""
     return any(len(group.rows) > 1 for group in groups)
 
 
@@ -125,7 +135,8 @@ def one_missing(case: Case) -> Verdict | None:
     rank = next(iter(quiet))
     story = case.story(rank)
     seen = story is not None and story.log.first_line is not None
-    said = f"Every other rank ({list_ranks(sorted(peers))}) reports a lost or waiting peer; rank {rank} alone shows no error"
+    said = f"Every other rank ({list_ranks(sorted(peers))}) reports a lost or waiting peer; "
+    said += f"rank {rank} alone shows no error"
     said += "." if seen else " and not a single line."
     return _suspect(case.waiting_event(), rank, "medium" if len(peers) > 1 or seen else "low", said, *_stopped(story))
 
@@ -140,12 +151,14 @@ def _stopped(story: Story | None) -> tuple[str, ...]:
 def _neighbours(case: Case, quiet: set[int], peers: set[int]) -> Verdict | None:
     """In gloo's ring rank r talks to r-1 and r+1: the two that complain enclose the one that is gone."""
     size = max(case.ranks) + 1
-    ring = {rank for rank in peers if any(case.entry(event).family == "gloo" for event in case.stories.ranks[rank].peer)}
+    peer = {rank: case.stories.ranks[rank].peer for rank in peers}
+    ring = {rank for rank in peers if any(case.entry(event).family == "gloo" for event in peer[rank])}
     enclosed = [rank for rank in quiet if {(rank - 1) % size, (rank + 1) % size} <= ring]
     if size < 3 or len(enclosed) != 1 or len(ring) > 3:
         return None
     rank = enclosed[0]
-    said = f"Only {name_ranks(sorted(ring))} lost a peer; they are rank {rank}'s neighbours in gloo's ring, and rank {rank} shows no error."
+    said = f"Only {name_ranks(sorted(ring))} lost a peer; they are rank {rank}'s neighbours in gloo's ring, "
+    said += f"and rank {rank} shows no error."
     return _suspect(case.waiting_event(), rank, "medium", said)
 
 
@@ -166,13 +179,14 @@ def straggler(case: Case) -> Verdict | None:
     """Where all ranks complain, the one that alone lost a connection while all others timed out came late."""
     if case.quiet() or len(case.peers) < 2:
         return None
-    timed = {rank for rank in case.peers if any("timeout" in event.signature for event in case.stories.ranks[rank].peer)}
-    closed = case.peers - timed
+    peer = {rank: case.stories.ranks[rank].peer for rank in case.peers}
+    timed = {rank for rank, events in peer.items() if any("timeout" in event.signature for event in events)}
+    closed = peer.keys() - timed
     if len(closed) != 1 or len(timed) < 2:
         return None
     rank = next(iter(closed))
-    given_up = [min(event.order for event in case.stories.ranks[other].peer) for other in timed]
-    if min(event.order for event in case.stories.ranks[rank].peer) < max(given_up):
+    given_up = [min(event.order for event in peer[other]) for other in timed]
+    if min(event.order for event in peer[rank]) < max(given_up):
         return None  # it complained before the others had given up: not late
     said = (
         f"{name_ranks(sorted(timed)).capitalize()} timed out waiting; rank {rank} alone lost a connection instead, "
@@ -192,7 +206,8 @@ def peers_only(case: Case) -> Verdict | None:
     events = case.stories.events()
     alone = len({event.rank for event in events if event.signature == root.signature}) == 1
     if case.entry(root).points_at == "speaker" and root.rank is not None and alone:
-        return replace(_suspect(root, root.rank, "medium", f"Rank {root.rank} alone reports it, and it speaks of its own side."), suspects=())
+        said = f"Rank {root.rank} alone reports it, and it speaks of its own side."
+        return replace(_suspect(root, root.rank, "medium", said), suspects=())
     if len(case.peers) > 1 and case.peers >= case.ranks and len({event.signature for event in events}) == 1:
         said = "Every rank reports the same and none shows a failure of its own: nobody can be named."
     else:
@@ -208,7 +223,8 @@ def witness_only(case: Case) -> Verdict | None:
         told = bool(case.stories.attempt.exits)  # exits that were told, and explained as no failure
         witnesses = (event for event in case.stories.witnesses if event.signature != "worker-exit" or not told)
         witness = next(witnesses, None)
-        return Verdict(root=witness, because=("Only a launcher's report of a failure is in the log.",)) if witness else None
+        said = "Only a launcher's report of a failure is in the log."
+        return Verdict(root=witness, because=(said,)) if witness else None
     exits = [item for item in case.stories.failed_exits if item.signal != 15]
     if not exits:
         said = "Every process was ended by SIGTERM and none failed by itself: something outside stopped the job."

@@ -196,6 +196,11 @@ def test_members_are_read_in_order_and_nothing_is_written(packed, tmp_path):
     assert os.listdir(tmp_path) == ["logs"]
 
 
+def test_a_hostile_member_name_is_made_harmless(tmp_path):
+    path = put(tmp_path, "x.tar", tarred([("a\x1b[2Jb\n.log", LOG)]))
+    assert [origin.path for origin in read(path).origins] == [f"{path}!/a\ufffd[2Jb\ufffd.log"]
+
+
 def test_an_archive_without_logs_is_said(tmp_path):
     path = put(tmp_path, "x.zip", zipped([("model.pt", b"x")]))
     assert read(path).doubts == (f"{path}: an archive without logs; left out: model.pt",)

@@ -345,6 +345,7 @@ def test_an_empty_file_is_no_fault(tmp_path):
     assert [origin.path for origin in found.origins] == [str(tmp_path / "train.log")]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs")
 def test_a_fifo_is_read_to_its_end(tmp_path):
     path = tmp_path / "fifo"
     os.mkfifo(path)
@@ -352,6 +353,7 @@ def test_a_fifo_is_read_to_its_end(tmp_path):
     assert kept(scan.scan([str(path)], LITERALS)) == b"from a pipe\n"
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="no /proc")
 def test_a_file_without_size_is_read():
     found = scan.scan(["/proc/self/status"], LITERALS)
     assert kept(found).startswith(b"Name:")

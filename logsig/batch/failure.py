@@ -18,7 +18,7 @@ from logsig.report.fingerprint import TELLING
 
 ALSO_TELLING = ("path", "signal", "exitcode", "inner_exception", "inner_message", "param_name", "detail", "last_error")
 """Facts that tell one failure from another once their numbers are masked."""
-EXACT = ("param_indices", "code", "errno", "exitcode", "status", "op", "variant", "signal")
+EXACT = ("param_indices", "code", "errno", "exitcode", "status", "op", "signal")
 """Facts whose numbers are names."""
 LENGTH = 12
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from logsig.batch import layout
 from logsig.batch.archives import member_of
 from logsig.batch.model import Job, Row
+from logsig.batch.pool import BEGINS
 from logsig.batch.rowing import Read, row_of, unread
 from logsig.inputs import Desk, Leaf, Place, Skipped, leaves, place_of
 from logsig.inputs.naming import order, origin_of
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from logsig.catalog import Catalog
     from logsig.engine import Engine
     from logsig.model import Diagnosis, Origin
+
+Found = list[Skimmed | Skipped]
 
 K = 1 << 10
 SMALL = 3 * K
@@ -75,6 +78,11 @@ def is_settled(found: Diagnosis) -> bool:
     return found.first_failing_rank is not None or found.scope in ("all-ranks", "not-a-rank")
 
 
+def _is_enough(answer: Read | None) -> bool:
+    """Tells an answer that needs no second look."""
+    return answer is None or answer.found is None or answer.is_whole or is_settled(answer.found)
+
+
 class Reader:
     """Reads jobs with one library; made once, before the workers are."""
 
@@ -89,17 +97,24 @@ class Reader:
         for limits in self._looks(len(job.logs)):
             found = [item for place in _places(job) for item in read_place(place, self._search(limits))]
             answer = self._conclude(job, found)
-            if answer is None or answer.is_whole or is_settled(answer.diagnosis):
+            if _is_enough(answer):
                 break
         return self._row(job, answer)
 
-    def read_members(self, archive: str, jobs: Sequence[Job]) -> Iterator[tuple[Job, Row | None]]:
-        """Reads the jobs inside an archive in one pass, those that stay doubtful in a second one."""
-        for limits in self._looks(max(len(job.logs) for job in jobs)):
+    def read_members(self, archive: str, jobs: Sequence[Job]) -> Iterator[tuple[Job, Row | str | None]]:
+        """Reads the jobs inside an archive in one pass, those that stay doubtful in a second one.
+
+        Says ``BEGINS`` of the job whose member is read next.
+        """
+        looks = self._looks(max(len(job.logs) for job in jobs))
+        for limits in looks:
             doubtful = []
             for job, found in self._pass(archive, jobs, limits):
+                if found is None:
+                    yield job, BEGINS
+                    continue
                 answer = self._conclude(job, found)
-                if answer is None or answer.is_whole or is_settled(answer.diagnosis) or limits == Limits.shared(1):
+                if limits is looks[-1] or _is_enough(answer):
                     yield job, self._row(job, answer)
                 else:
                     doubtful.append(job)
@@ -115,17 +130,18 @@ class Reader:
     def _search(self, limits: Limits) -> Search:
         return Search(self._engine, limits, self._manner.max_bytes)
 
-    def _pass(self, archive: str, jobs: Sequence[Job], limits: Limits) -> Iterator[tuple[Job, list[Skimmed | Skipped]]]:
-        """Gives each job with what its members held, as soon as the last of them was read."""
+    def _pass(self, archive: str, jobs: Sequence[Job], limits: Limits) -> Iterator[tuple[Job, Found | None]]:
+        """Gives each job with what its members held, as soon as the last was read, and None before each of them."""
         owners = {log.path: job for job in jobs for log in job.logs}
         missing = {job.name: len(job.logs) for job in jobs}
-        found: dict[str, list[Skimmed | Skipped]] = {job.name: [] for job in jobs}
+        found: dict[str, Found] = {job.name: [] for job in jobs}
         place = place_of(archive, Desk())
         place.is_named = False
         for member, items in groupby(leaves(place), key=lambda item: member_of(_path(item))):
             job = owners.get(member)
             if job is None:
                 continue
+            yield job, None
             found[job.name] += [_read(item, self._search(limits)) for item in items]
             missing[job.name] -= 1
             if missing[job.name] == 0:
@@ -136,13 +152,13 @@ class Reader:
 
     # ------------------------------------------------------------ answers
 
-    def _conclude(self, job: Job, found: list[Skimmed | Skipped]) -> Read | None:
+    def _conclude(self, job: Job, found: Found) -> Read | None:
         import logsig
 
         read = [item for item in found if isinstance(item, Skimmed)]
         if not read:
-            lost = [item for item in found if item.unreadable]  # type: ignore[union-attr]
-            return Read(None, tuple(f"{item.path}: {item.reason}" for item in lost)) if lost or not found else None
+            lost = tuple(_problems(found))
+            return Read(None, lost) if lost or not found else None
         found = sorted(_with_agent(found), key=_order)
         if job.why == layout.ARRAY:
             found = [_without_task(item) for item in found]
@@ -175,7 +191,7 @@ def _order(item: Skimmed | Skipped) -> tuple[object, ...]:
     return order(item.origin.path) if isinstance(item, Skimmed) else ()
 
 
-def _with_agent(found: list[Skimmed | Skipped]) -> list[Skimmed | Skipped]:
+def _with_agent(found: Found) -> list[Skimmed | Skipped]:
     """Calls what lies beside workers' files the agent's console."""
     if not any(isinstance(item, Skimmed) and item.origin.role == "worker" for item in found):
         return found

@@ -47,7 +47,7 @@ class Read:
         return self.found
 
 
-def unread(job: Job, error: str, problems: tuple[str, ...] = ()) -> Row:
+def unread(job: Job, error: str, problems: tuple[str, ...] = (), *, set_aside: bool = False) -> Row:
     """Gives the row of a job that couldn't be read at all."""
     ended, by = _changed(job)
     return Row(
@@ -57,6 +57,7 @@ def unread(job: Job, error: str, problems: tuple[str, ...] = ()) -> Row:
         size=job.size,
         outcome=None,
         error=error,
+        set_aside=set_aside,
         ended=ended,
         ended_by=by,
         problems=problems,

@@ -43,6 +43,12 @@ class Rows:
         count: int = self._database.execute("SELECT count(*) FROM rows").fetchone()[0]
         return count
 
+    def __enter__(self) -> Rows:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Ends it; the temporary file goes with it."""
         self._database.close()

@@ -33,7 +33,7 @@ CREATE TABLE scans (
 );
 CREATE TABLE jobs (
   key BLOB PRIMARY KEY, stamp BLOB NOT NULL, row TEXT NOT NULL, outcome TEXT, fingerprint TEXT, ended TEXT,
-  first_scan INTEGER NOT NULL, last_scan INTEGER NOT NULL
+  scan INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX jobs_by_fingerprint ON jobs (fingerprint, ended);
 CREATE TABLE groups (
@@ -91,10 +91,23 @@ class Store:
             raise StoreError(
                 f"{self.path}: was written by a newer logsig (store version {version}, this one knows {VERSION})"
             )
-        self._database.execute("PRAGMA journal_mode=WAL")
+        self._switch_to_wal()
         self._database.execute("PRAGMA synchronous=NORMAL")
         if version == 0:
             self._create()
+
+    def _switch_to_wal(self) -> None:
+        """Two that open a new file at once can be in each other's way; SQLite doesn't wait here by itself."""
+        until = time.monotonic() + WAIT
+        while True:
+            try:
+                self._database.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
+            else:
+                return
 
     def _create(self) -> None:
         """Lays the tables out, unless another writer did meanwhile."""
@@ -140,13 +153,6 @@ class Store:
         if time.monotonic() - self._written > EVERY:
             self.flush()
 
-    def touch(self, jobs: Iterable[Job]) -> None:
-        """Notes that unchanged jobs belong to this scan, too."""
-        with self._writing():
-            self._database.executemany(
-                "UPDATE jobs SET last_scan = ? WHERE key = ?", ((self._scan, _key(job)) for job in jobs)
-            )
-
     def flush(self) -> None:
         """Writes what is remembered."""
         pending, self._pending = self._pending, []
@@ -155,37 +161,39 @@ class Store:
             return
         with self._writing():
             self._database.executemany(
-                "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET stamp=excluded.stamp,"
+                "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET stamp=excluded.stamp,"
                 " row=excluded.row, outcome=excluded.outcome, fingerprint=excluded.fingerprint, ended=excluded.ended,"
-                " last_scan=excluded.last_scan",
-                ((*each, self._scan, self._scan) for each in pending),
+                " scan=excluded.scan",
+                ((*each, self._scan) for each in pending),
             )
 
     def past(self, groups: Iterable[str]) -> Past:
-        """Compares with earlier scans: those of the same places if there are any, else the latest of all."""
+        """Compares with earlier scans that ended: those of the same places if there are any, else all."""
         here = set(groups)
-        ever = {row[0] for row in self._query("SELECT DISTINCT fingerprint FROM scan_groups WHERE scan <> ?")}
-        earlier = self._query(
-            "SELECT id, began FROM scans WHERE id < ? AND state = 'complete' AND roots ="
-            " (SELECT roots FROM scans WHERE id = ?) ORDER BY id DESC LIMIT 1",
-            2,
-        ) or self._query("SELECT id, began FROM scans WHERE id < ? AND state = 'complete' ORDER BY id DESC LIMIT 1")
-        before = (
-            {row[0] for row in self._database.execute("SELECT fingerprint FROM scan_groups WHERE scan = ?", earlier[0][:1])}
-            if earlier
-            else set()
-        )
+        scans = self._database.execute(
+            "SELECT id, began, roots = (SELECT roots FROM scans WHERE id = :me) FROM scans"
+            " WHERE id < :me AND state = 'complete' ORDER BY id",
+            {"me": self._scan},
+        ).fetchall()
+        alike = [scan for scan in scans if scan[2]] or scans
+        ever = self._groups_of([scan[0] for scan in scans])
+        before = self._groups_of([scan[0] for scan in alike[-1:]])
         status = {key: "known" if key in before else "back" if key in ever else "new" for key in here}
         totals = dict(
             self._database.execute(
                 "SELECT fingerprint, count(*) FROM jobs WHERE fingerprint IS NOT NULL GROUP BY fingerprint"
             )
         )
-        gone = tuple(sorted(ever - here))
-        return Past(status, totals, gone, earlier[0][1] if earlier else None)
+        gone = self._groups_of([scan[0] for scan in alike]) - here
+        return Past(status, totals, tuple(sorted(gone)), alike[-1][1] if alike else None)
 
-    def _query(self, sql: str, times: int = 1) -> list[tuple[object, ...]]:
-        return self._database.execute(sql, (self._scan,) * times).fetchall()
+    def _groups_of(self, scans: Sequence[int]) -> set[str]:
+        found: set[str] = set()
+        for scan in scans:
+            found.update(
+                row[0] for row in self._database.execute("SELECT fingerprint FROM scan_groups WHERE scan = ?", (scan,))
+            )
+        return found
 
     def group(self, fingerprint: str) -> tuple[str, ...] | None:
         """Gives what is remembered of a group: signature, title, facts, remedy, example, first and last seen."""
@@ -286,6 +294,8 @@ class _Writing:
         try:
             self._database.execute("COMMIT" if kind is None else "ROLLBACK")
         except sqlite3.Error as fault:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
             raise StoreError(f"{self._path}: {fault}") from fault
         if isinstance(error, sqlite3.Error):
             raise StoreError(f"{self._path}: {error}") from error

@@ -49,7 +49,8 @@ def origin_of(path: str, below: str = "") -> Origin:
 
 
 def origin_inside(container: Origin, name: str) -> Origin:
-    """Gives the origin of a container's member."""
+    """Gives the origin of a container's member; what isn't printable in its name, which may be hostile, is replaced."""
+    name = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in name)
     inner = origin_of(name)
     return replace(
         inner,
@@ -124,7 +125,11 @@ def _of_pods(origin: Origin, folders: list[str], stem: str) -> Origin | None:
 def _of_names(origin: Origin, folders: list[str], stem: str) -> Origin:
     """Names that say rank or node: ``rank_3.log``, ``1/rank.3/stdout``, ``node-0.log``, ``node1/rank3.err``."""
     near = [stem, *reversed(folders[-2:])]
-    ranks = [text for text in near if "rank" in text.lower() and (text is stem or re.fullmatch(RANK_FOLDER, text, re.I))]
+    ranks = [
+        text
+        for text in near
+        if "rank" in text.lower() and (text is stem or re.fullmatch(RANK_FOLDER, text, re.IGNORECASE))
+    ]
     local = _first(LOCAL_RANK, ranks)
     rank = _first(RANK, [re.sub(OTHER_RANK, "", text, flags=re.IGNORECASE) for text in ranks])
     is_digital = any(character.isdecimal() for character in stem)

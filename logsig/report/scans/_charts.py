@@ -1,0 +1,148 @@
+"""Pictures of a scan as inline SVG: failures by day, a host heat map, bars. Drawn with attributes, readable without styles.
+
+Takes numbers and harmless texts; gives markup. Knows nothing of jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from logsig.report import inert
+
+if TYPE_CHECKING:
+    from logsig.batch.model import Host
+
+BAR = "#b3261e"
+WIDE = 960
+MOST_DAYS = 120
+"""Bars of a timeline; longer times are drawn by week, then by month."""
+MOST_COLUMNS = 60
+MOST_HOSTS = 40
+
+
+def spans(days: Sequence[str], most: int) -> tuple[list[str], str]:
+    """Gives days, weeks or months without a gap, as few as fit, and which they are."""
+    known = sorted(day for day in days if _day(day) is not None)
+    if not known:
+        return [], "day"
+    first, last = _day(known[0]) or date.min, _day(known[-1]) or date.min
+    for name, step in (("day", 1), ("week", 7)):
+        if (last - first).days // step < most:
+            begin = first if step == 1 else first - timedelta(days=first.weekday())
+            return [
+                (begin + timedelta(days=at)).isoformat() for at in range(0, (last - begin).days + 1, step)
+            ], name
+    months = [(year, month) for year in range(first.year, last.year + 1) for month in range(1, 13)]
+    months = [each for each in months if (first.year, first.month) <= each <= (last.year, last.month)]
+    return [f"{year:04d}-{month:02d}-01" for year, month in months[-most:]], "month"
+
+
+def span_of(day: str, kind: str) -> str:
+    """Gives the span in which a day lies."""
+    found = _day(day)
+    if found is None or kind == "day":
+        return day
+    if kind == "month":
+        return f"{day[:7]}-01"
+    return (found - timedelta(days=found.weekday())).isoformat()
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def timeline(days: Mapping[str, int]) -> str:
+    """Draws failures by day."""
+    columns, kind = spans(list(days), MOST_DAYS)
+    if not columns:
+        return ""
+    counts = _by_span(days, kind)
+    most = max(counts.values())
+    step = WIDE / len(columns)
+    parts = [
+        f'<svg viewBox="0 0 {WIDE} 170" role="img" aria-label="Failures by {kind}">',
+        f'<text x="0" y="11" fill="currentColor" font-size="12">{most:,} at most per {kind}</text>',
+        f'<line x1="0" x2="{WIDE}" y1="140.5" y2="140.5" stroke="currentColor" stroke-opacity="0.3"/>',
+    ]
+    for at, column in enumerate(columns):
+        count = counts.get(column, 0)
+        if count:
+            height = max(2.0, 120 * count / most)
+            parts.append(
+                f'<rect x="{at * step + step * 0.1:.1f}" y="{140 - height:.1f}" width="{max(step * 0.8, 1):.1f}"'
+                f' height="{height:.1f}" fill="{BAR}"><title>{column}: {count:,}</title></rect>'
+            )
+    for at in _labelled(len(columns)):
+        anchor = "start" if at == 0 else "end" if at == len(columns) - 1 else "middle"
+        x = 0 if at == 0 else WIDE if at == len(columns) - 1 else (at + 0.5) * step
+        parts.append(f'<text x="{x:.1f}" y="158" fill="currentColor" font-size="12" text-anchor="{anchor}">{columns[at]}</text>')
+    return "".join([*parts, "</svg>"])
+
+
+def _by_span(days: Mapping[str, int], kind: str) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for day, count in days.items():
+        if _day(day) is not None:
+            counts[span_of(day, kind)] = counts.get(span_of(day, kind), 0) + count
+    return counts
+
+
+def _labelled(count: int) -> list[int]:
+    wanted = min(count, 7)
+    return sorted({round(at * (count - 1) / max(wanted - 1, 1)) for at in range(wanted)})
+
+
+def heat_map(hosts: Sequence[Host]) -> str:
+    """Draws which host started how many failures when: a row per host, those that chance can't explain marked."""
+    shown = sorted(hosts, key=lambda host: (host.q, host.p, -host.starts, host.name))[:MOST_HOSTS]
+    columns, kind = spans([day for host in shown for day in host.days], MOST_COLUMNS)
+    if not columns:
+        return ""
+    counts = [_by_span(host.days, kind) for host in shown]
+    most = max((count for each in counts for count in each.values()), default=1)
+    left, row = 230, 20
+    step = min((WIDE - left) / len(columns), 40.0)
+    height = len(shown) * row + 34
+    parts = [f'<svg viewBox="0 0 {WIDE} {height}" role="img" aria-label="Failures started, by host and {kind}">']
+    for at, (host, mine) in enumerate(zip(shown, counts, strict=True)):
+        y = at * row
+        name = inert.xml(host.name if len(host.name) <= 24 else host.name[:23] + "…")
+        mark = "▶ " if host.is_named else ""
+        weight = ' font-weight="700"' if host.is_named else ""
+        color = BAR if host.is_named else "currentColor"
+        parts.append(
+            f'<text x="{left - 44}" y="{y + 15}" fill="{color}" font-size="12" text-anchor="end"{weight}>{mark}{name}</text>'
+            f'<text x="{left - 8}" y="{y + 15}" fill="currentColor" font-size="12" text-anchor="end">{host.starts}</text>'
+        )
+        for place, column in enumerate(columns):
+            count = mine.get(column, 0)
+            fill = f'fill="{BAR}" fill-opacity="{0.25 + 0.75 * count / most:.2f}"' if count else (
+                'fill="currentColor" fill-opacity="0.06"'
+            )
+            title = f"<title>{inert.xml(host.name)}, {column}: {count}</title>" if count else ""
+            parts.append(
+                f'<rect x="{left + place * step:.1f}" y="{y + 2}" width="{max(step - 2, 1):.1f}" height="{row - 4}" {fill}>{title}</rect>'
+            )
+    y = len(shown) * row + 16
+    parts.append(f'<text x="{left}" y="{y}" fill="currentColor" font-size="12">{columns[0]}</text>')
+    if len(columns) > 1:
+        end = left + len(columns) * step
+        anchor = "end" if end > left + 170 else "start"
+        x = end if anchor == "end" else left + 90
+        parts.append(f'<text x="{x:.1f}" y="{y}" fill="currentColor" font-size="12" text-anchor="{anchor}">{columns[-1]}</text>')
+    return "".join([*parts, "</svg>"])
+
+
+def bar(share: float) -> str:
+    """Draws a share as a bar."""
+    width = max(1.0, 120 * min(share, 1.0))
+    return (
+        '<svg class="share" viewBox="0 0 120 12" width="120" height="12" aria-hidden="true">'
+        '<rect width="120" height="12" fill="currentColor" fill-opacity="0.08"/>'
+        f'<rect width="{width:.1f}" height="12" fill="{BAR}"/></svg>'
+    )

@@ -1,0 +1,205 @@
+"""What the formats of a scan share: rows, groups and hosts as plain fields, and the words for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from logsig.batch.model import Group, Host, HostTest, Row, Summary, Verdict
+
+COLUMNS = (
+    "job",
+    "outcome",
+    "error",
+    "signature",
+    "family",
+    "title",
+    "severity",
+    "confidence",
+    "retryable",
+    "group",
+    "first_failing_rank",
+    "rank_confidence",
+    "grade",
+    "first_failing_node",
+    "scope",
+    "world_size",
+    "launcher",
+    "framework",
+    "ended",
+    "ended_by",
+    "size",
+    "file_count",
+    "summary",
+    "remedy",
+    "evidence_file",
+    "evidence_line",
+    "evidence_text",
+)
+"""Fields of a row that have one value."""
+NUMBERS = ("first_failing_rank", "world_size", "size", "file_count", "evidence_line")
+
+
+def job(row: Row) -> dict[str, Any]:
+    """Gives a row as JSON has it."""
+    return {
+        "type": "job",
+        "job": row.job,
+        "files": list(row.files),
+        "file_count": row.file_count,
+        "size": row.size,
+        "outcome": row.outcome,
+        "error": row.error,
+        "signature": row.signature,
+        "family": row.family,
+        "title": row.title,
+        "severity": row.severity,
+        "confidence": row.confidence,
+        "retryable": row.retryable,
+        "group": row.group,
+        "facts": dict(row.facts),
+        "first_failing_rank": row.first_failing_rank,
+        "rank_confidence": row.rank_confidence,
+        "grade": row.grade,
+        "first_failing_node": row.first_failing_node,
+        "scope": row.scope,
+        "hosts": list(row.hosts),
+        "hosts_by": row.hosts_by,
+        "world_size": row.world_size,
+        "launcher": row.launcher,
+        "framework": row.framework,
+        "ended": row.ended,
+        "ended_by": row.ended_by,
+        "summary": row.summary,
+        "remedy": row.remedy,
+        "evidence": evidence(row),
+        "problems": list(row.problems),
+    }
+
+
+def evidence(row: Row) -> dict[str, Any] | None:
+    """Gives the line that shows it."""
+    if row.evidence_file is None:
+        return None
+    return {"file": row.evidence_file, "line": row.evidence_line, "text": row.evidence_text}
+
+
+def group(found: Group) -> dict[str, Any]:
+    """Gives a group as JSON has it."""
+    return {
+        "type": "group",
+        "group": found.id,
+        "signature": found.signature,
+        "title": found.title,
+        "severity": found.severity,
+        "facts": dict(found.facts),
+        "count": found.count,
+        "share": round(found.share, 4),
+        "first_seen": found.first_seen,
+        "last_seen": found.last_seen,
+        "status": found.status,
+        "total": found.total,
+        "healthy": found.healthy,
+        "example": {"job": found.example.job, **(evidence(found.example) or {})},
+        "remedy": found.remedy,
+        "days": dict(found.days),
+        "draft": found.draft,
+    }
+
+
+def host(found: Host) -> dict[str, Any]:
+    """Gives a host as JSON has it."""
+    return {
+        "type": "host",
+        "host": found.name,
+        "jobs": found.jobs,
+        "starts": found.starts,
+        "expected": float(f"{found.expected:.4g}"),
+        "p": float(f"{found.p:.4g}"),
+        "q": float(f"{found.q:.4g}"),
+        "more_than_chance": found.is_named,
+        "groups": dict(found.groups),
+        "days": dict(found.days),
+    }
+
+
+def summary(verdict: Verdict) -> dict[str, Any]:
+    """Gives the summary as JSON has it."""
+    found, test = verdict.summary, verdict.hosts
+    return {
+        "type": "summary",
+        "jobs": found.jobs,
+        "outcomes": dict(found.outcomes),
+        "failures": found.failures,
+        "groups": found.groups,
+        "files": found.files,
+        "size": found.size,
+        "first": found.first,
+        "last": found.last,
+        "days": dict(found.days),
+        "hosts_tested": test.tested,
+        "host_jobs": test.jobs,
+        "host_failures": test.failures,
+        "hosts_more_than_chance": [each.name for each in test.hosts if each.is_named],
+        "since": found.since,
+        "baseline": found.baseline,
+        "remembered": found.remembered,
+        "unread": found.unread,
+        "left_out": found.left_out,
+        "empty": list(found.empty),
+        "set_aside": list(found.set_aside),
+        "problems": [{"path": each.path, "reason": each.reason} for each in found.problems],
+    }
+
+
+def kind(found: Group) -> str:
+    """Names a group in one line: its signature or its masked line, and what tells it from others."""
+    facts = told(found)
+    name = found.signature or "not known"
+    return f"{name}: {found.title}" + (f" ({facts})" if facts else "")
+
+
+def told(found: Group) -> str:
+    """Gives the facts that tell a group from others of its signature."""
+    facts = dict(found.facts)
+    if len(facts) > 1 or found.signature == "python-exception":
+        facts.pop("exception", None) if "message" not in facts else None
+    elif "exception" in facts:
+        facts = {}
+    return ", ".join(f"{name.replace('_', ' ')} {_short(value)}" for name, value in facts.items())
+
+
+def _short(value: Any) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def outcomes(found: Summary) -> str:
+    """Says how the jobs ended, the most frequent first."""
+    ordered = sorted(found.outcomes.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{count:,} {name}" for name, count in ordered)
+
+
+def test_sentence(test: HostTest) -> str:
+    """Says what the test of hosts rests on."""
+    rest = f"; {test.left_out:,} jobs whose hosts are known only in part were left out" if test.left_out else ""
+    if not test.jobs or not test.failures:
+        return f"not tested: no failure's first host is known among jobs that name their hosts{rest}"
+    return (
+        f"{test.tested:,} hosts tested over {test.jobs:,} jobs with {test.failures:,} failures whose first host is known"
+        f" (exact test against jobs of as many hosts, Benjamini-Hochberg at 5 %){rest}"
+    )
+
+
+def number(value: float) -> str:
+    """Shows a probability or an expectation with two digits that count."""
+    return f"{value:.2g}" if value < 0.001 or value >= 100 else f"{value:.3g}"
+
+
+def size(count: float) -> str:
+    """Shows bytes."""
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if count < 1000 or unit == "TB":
+            return f"{count:.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.1f} {unit}"
+        count /= 1000
+    return ""
