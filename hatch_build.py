@@ -1,4 +1,4 @@
-"""Build hook: the wheel carries the signatures as files and as the one JSON file that is loaded at start.
+"""Build hook: the wheel carries signatures and prefixes as files and as the JSON files that are loaded at start.
 
 An editable install has neither: a checkout reads its own ``signatures/``.
 """
@@ -22,9 +22,10 @@ class LibraryHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         signatures = Path(self.root, "signatures")
         self.folder = tempfile.TemporaryDirectory()
-        built = Path(self.folder.name, "library.jsonl")
-        built.write_bytes(self._build(signatures))
-        build_data["force_include"][str(built)] = "logsig/_library/library.jsonl"
+        for name, data in zip(("library.jsonl", "prefixes.json"), self._build(signatures), strict=True):
+            built = Path(self.folder.name, name)
+            built.write_bytes(data)
+            build_data["force_include"][str(built)] = f"logsig/_library/{name}"
         build_data["force_include"][str(signatures)] = "logsig/_library/signatures"
 
     def finalize(self, _version: str, _build_data: dict[str, Any], _artifact: str) -> None:
@@ -32,15 +33,16 @@ class LibraryHook(BuildHookInterface):  # type: ignore[type-arg]
         if hasattr(self, "folder"):
             self.folder.cleanup()
 
-    def _build(self, signatures: Path) -> bytes:
+    def _build(self, signatures: Path) -> tuple[bytes, bytes]:
         sys.path.insert(0, self.root)
         try:
-            from logsig import catalog, errors, library
+            from logsig import catalog, dialects, errors, library
 
             files = catalog.read_files(signatures)
             data, faults = library.build(files, "signatures", catalog.pack_digest(files))
+            prefixes = dialects.build()
         finally:
             sys.path.remove(self.root)
         if faults:
             raise errors.CatalogError(faults)
-        return data
+        return data, prefixes

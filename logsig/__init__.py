@@ -47,7 +47,7 @@ def analyze(
     """The whole line: paths to diagnosis. One pass over the bytes; objects only for what may matter."""
     from logsig.scan import scan
 
-    seen = scan(paths, _literals(catalog.scan_literals), stdin=stdin, jobs=jobs, max_bytes=max_bytes)
+    seen = scan(paths, catalog.scan_engine(), stdin=stdin, jobs=jobs, max_bytes=max_bytes)
     return conclude(seen, catalog)
 
 
@@ -61,10 +61,6 @@ def conclude(seen: Scan, catalog: Catalog) -> Diagnosis:
     files = tuple(dict.fromkeys(origin.path for origin in seen.origins))
     understood = understand(seen.excerpts, catalog, files, seen.doubts)
     return replace(diagnosis.diagnose(understood.job, catalog), unreadable=seen.unreadable)
-
-
-def _literals(literals: Sequence[bytes]) -> list[str]:
-    return [literal.decode() for literal in literals]
 
 
 def _excerpt(text: str) -> Excerpt:

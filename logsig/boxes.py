@@ -5,21 +5,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable
+
+from logsig.late import late
 
 EDGES = frozenset("│╭╰┃┏┗╔╚║├└┌")
 """With what a line of a box begins."""
 
-_TITLE = re.compile(r"[╭┌┏╔][─━═]*\s*Traceback \(most recent call last\)\s*[─━═]*[╮┐┓╗]?\s*$")
-_BORDER = re.compile(r"[╭╰┌└┏┗╔╚├][─━═┄]*(?: [^─━═╮╯]{1,80} )?[─━═]*[╮╯┐┘┓┛╗╝┤]?\s*$")
-_FRAME = re.compile(r"((?:/|[A-Za-z]:\\|<|[\w.-]+/)[^:]*):(\d+) in (.+)$")
-_CODE = re.compile(r"❱ *\d+(?: (.*))?$")
-_CONTEXT = re.compile(r"\d+(?: .*)?$|[│┃╭╰]")
-_VALUES = re.compile(r"\s+(?:│\s+)*└ ")
+_TITLE = late(r"[╭┌┏╔][─━═]*\s*Traceback \(most recent call last\)\s*[─━═]*[╮┐┓╗]?\s*$")
+_BORDER = late(r"[╭╰┌└┏┗╔╚├][─━═┄]*(?: [^─━═╮╯]{1,80} )?[─━═]*[╮╯┐┘┓┛╗╝┤]?\s*$")
+_FRAME = late(r"((?:/|[A-Za-z]:\\|<|[\w.-]+/)[^:]*):(\d+) in (.+)$")
+_CODE = late(r"❱ *\d+(?: (.*))?$")
+_CONTEXT = late(r"\d+(?: .*)?$|[│┃╭╰]")
+_VALUES = late(r"\s+(?:│\s+)*└ ")
 """How Loguru draws the values below a line of code."""
-_BARE_FRAME = re.compile(r"File \"[^\"]+\", line \d+(?:, in .*)?$")
-_LAST_LINE = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:: |:?$)|[=*-]{8,}|\[|During |The above ")
+_BARE_FRAME = late(r"File \"[^\"]+\", line \d+(?:, in .*)?$")
+_LAST_LINE = late(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:: |:?$)|[=*-]{8,}|\[|During |The above ")
 """How an exception or the next message begins, right behind a frame without source."""
 
 

@@ -6,8 +6,7 @@ and words beside them: nothing is told by colour alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from logsig.record import dataclass
 from logsig.signature import Picture as Scene_
 
 WIDTH = 760

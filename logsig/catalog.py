@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from logsig.errors import CatalogError, Fault
 from logsig.model import Retryable
+from logsig.record import dataclass
 
 if TYPE_CHECKING:
     import regex
@@ -228,13 +229,23 @@ class Catalog:
             known = self._compiled[signature] = compile_patterns(self.signatures[signature].match)
         return known
 
-    def engine(self) -> Engine:
-        """Build the engine that finds all literals in cleaned text, once."""
+    def scan_engine(self) -> Engine:
+        """Build the engine that finds ``scan_literals``, once."""
         if not self._engines:
             from logsig.engine import make_engine
 
-            self._engines.append(make_engine([literal.decode() for literal in self.literals]))
+            self._engines.append(make_engine([literal.decode() for literal in self.scan_literals]))
         return self._engines[0]
+
+    def engine(self) -> Engine:
+        """Build the engine that finds all literals in cleaned text, once: those of the scan, and the others."""
+        scanning = self.scan_engine()
+        if len(self._engines) < 2:
+            from logsig.engine import Both, make_engine
+
+            rest = [literal.decode() for literal in self.literals[len(self.scan_literals) :]]
+            self._engines.append(Both(scanning, make_engine(rest)))
+        return self._engines[1]
 
     def page(self, signature: str) -> Page:
         """Read the human half of an id."""
@@ -382,7 +393,7 @@ def load_folder(folder: Path) -> Loaded:
 
     data, faults = library.build(files, str(folder), digest)
     if not faults:
-        _store(folder, key, data)
+        store(cache_file(folder), key, data)
     return parse_pack(data, str(folder)), faults
 
 
@@ -432,30 +443,37 @@ def cache_folder() -> Path:
     return Path(base) / "logsig"
 
 
-def _cache_file(folder: Path) -> Path:
+def cache_file(folder: Path) -> Path:
+    """Where the cache of a folder of files stands."""
     return cache_folder() / f"{digest_of([os.fsencode(folder.resolve())])}.jsonl"
 
 
 def _cached(folder: Path, key: str) -> Pack | None:
     """Give the cached pack if it was made from exactly these files by this code and is whole; else nothing."""
+    data = recall(cache_file(folder), key)
     try:
-        seal, _, data = _cache_file(folder).read_bytes().partition(b"\n")
-        if seal.decode() != _seal(key, data):
-            return None
-        return parse_pack(data, str(folder))
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return None if data is None else parse_pack(data, str(folder))
+    except (ValueError, KeyError, TypeError, IndexError):
         return None
+
+
+def recall(path: Path, key: str) -> bytes | None:
+    """Give what ``store`` kept under this key, if it is whole; else nothing."""
+    try:
+        seal, _, data = path.read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    return data if seal == _seal(key, data).encode() else None
 
 
 def _seal(key: str, data: bytes) -> str:
     return digest_of([key.encode(), data])
 
 
-def _store(folder: Path, key: str, data: bytes) -> None:
+def store(target: Path, key: str, data: bytes) -> None:
     """Replace the cache in one step; a cache that can't be written is done without."""
     import tempfile
 
-    target = _cache_file(folder)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
+from logsig.late import late
 from logsig.model import Stamp
+from logsig.record import dataclass
 
 LEAP_YEAR = 2000
 """Stands in for an unknown year: it has a 29th of February."""
 DAY = 86_400.0
+HALF_YEAR = 183 * DAY
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 TAI_MINUS_UTC = 37
 """Leap seconds since 2017, which TAI64N labels count in addition to ten."""
@@ -66,12 +68,6 @@ def read(stamp: Stamp) -> Moment | None:
     return reader(stamp.text) if reader else None
 
 
-def has_zone(stamp: Stamp) -> bool:
-    """True where the stamp itself says how far it is from UTC."""
-    moment = read(stamp)
-    return moment is not None and moment.zone is not None
-
-
 def year_of(stamps: Iterable[Stamp]) -> int | None:
     """The first year that a stamp spells out."""
     return next((moment.year for moment in map(read, stamps) if moment and moment.year), None)
@@ -99,34 +95,37 @@ def text_of(value: float) -> str:
 
 
 class RunningClock:
-    """One node's clock read in order: counts on over midnight and New Year where stamps lack the date or the year."""
+    """One clock read in order: counts on over midnight and New Year where its stamps lack the date or the year."""
 
-    def __init__(self, year: int | None = None, zone: float | None = None) -> None:
+    def __init__(self, year: int | None = None, zone: float | None = None, near: float | None = None) -> None:
+        """``near`` is a time to which the first stamp is near, as another clock of the job tells."""
         self._year = year or LEAP_YEAR
         self._zone = zone
-        self._last: float | None = None
+        self._last = near
 
     def seconds(self, stamp: Stamp) -> float | None:
-        """As ``clocks.seconds``, nearest to the stamp read before."""
-        moment = read(stamp)
-        if moment is None:
-            return None
+        """As ``clocks.seconds``, nearest to the stamp read before; an uptime has a zero of its own and stands apart."""
         value = seconds(stamp, self._year, self._zone)
-        if value is None:
-            return None
-        if stamp.format == "hms" and self._last is not None:
-            value += DAY * round((self._last - value) / DAY)
-        elif moment.month is not None and moment.year is None and self._last is not None:
-            value = self._nearest_year(stamp, value, self._last)
+        if value is None or stamp.format == "uptime":
+            return value
+        if self._last is not None and abs(value - self._last) > DAY / 2:
+            value = self._nearest(stamp, value, self._last)
         self._last = value
         return value
 
+    def _nearest(self, stamp: Stamp, value: float, last: float) -> float:
+        if stamp.format == "hms":
+            return value + DAY * round((last - value) / DAY)
+        moment = read(stamp)
+        is_yearless = moment is not None and moment.year is None
+        return self._nearest_year(stamp, value, last) if is_yearless else value
+
     def _nearest_year(self, stamp: Stamp, value: float, last: float) -> float:
-        if abs(value - last) <= 180 * DAY:
+        if abs(value - last) <= HALF_YEAR:
             return value
         step = 1 if value < last else -1
         moved = seconds(stamp, self._year + step, self._zone)
-        if moved is None or abs(moved - last) >= abs(value - last):
+        if moved is None or abs(moved - last) > HALF_YEAR:
             return value
         self._year += max(step, 0)
         return moved
@@ -134,16 +133,16 @@ class RunningClock:
 
 # ---------------------------------------------------------------- formats
 
-_ISO = re.compile(
+_ISO = late(
     r"(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?(?:(Z)|([+-])(\d\d):?(\d\d))?$",
     re.ASCII,
 )
-_US = re.compile(r"(\d\d)/(\d\d)/(\d{4}|\d\d) (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?$")
-_CTIME = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})$")
-_SYSLOG = re.compile(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?$")
-_GLOG = re.compile(r"(\d{2,4}) (\d\d):(\d\d):(\d\d)\.(\d{1,9})$")
-_MONTH_DAY = re.compile(r"(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?$")
-_HMS = re.compile(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?$")
+_US = late(r"(\d\d)/(\d\d)/(\d{4}|\d\d) (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?$")
+_CTIME = late(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})$")
+_SYSLOG = late(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?$")
+_GLOG = late(r"(\d{2,4}) (\d\d):(\d\d):(\d\d)\.(\d{1,9})$")
+_MONTH_DAY = late(r"(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?$")
+_HMS = late(r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?$")
 
 
 def _second(hour: str, minute: str, second: str, fraction: str | None) -> float:

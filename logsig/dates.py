@@ -1,54 +1,73 @@
-"""Times of lines as numbers on their node's clock: fills in the year and keeps clocks of nodes apart.
+"""Times of a job's lines as numbers that can be compared on one clock.
 
-Takes lines, gives ``Calendar``. The formats are known to ``clocks``; here only the job-wide choices are made.
+Takes the lines in reading order, gives ``Calendar``. The formats are known to ``clocks``; here only the job-wide
+choices are made: the year where none is printed, and the day where a clock runs over midnight or New Year.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from logsig import clocks
+from logsig.late import late
 from logsig.model import LogLine, Stamp
 
-_YEAR = re.compile(r"\b(20\d\d)-[01]\d-[0-3]\d")
-_TABLE = Stamp("", "table")
-DEFAULT_YEAR = 2000
-"""Used where nothing in the log gives a year: differences are right, the date isn't shown. A leap year, so that 29 February exists."""
+_YEAR = late(r"\b(20\d\d)-[01]\d-[0-3]\d")
+_PRINTED = late(r"(\d{4}-\d\d-\d\d)[_T ](\d\d:\d\d:\d\d)")
 
 
 class Calendar:
-    """Turns stamps into seconds with the job's year."""
+    """The time of every stamped line, in seconds on its node's clock."""
 
-    def __init__(self, year: int) -> None:
-        self.year = year
-        self.known: dict[Stamp, float | None] = {}
+    def __init__(self, lines: Sequence[LogLine]) -> None:
+        self._lines = lines  # kept alive: times are found by the line's identity
+        self._times: dict[int, float] = {}
+        year, near = _year(lines), _dated(lines)
+        running: dict[tuple[str, str | None], clocks.RunningClock] = {}
+        for line in lines:
+            if line.stamp is None:
+                continue
+            key = (line.source.path, line.node)
+            if key not in running:
+                running[key] = clocks.RunningClock(year, near=near)
+            found = running[key].seconds(line.stamp)
+            if found is not None:
+                self._times[id(line)] = found
+                if near is None and line.stamp.format != "uptime":
+                    near = found
 
-    @staticmethod
-    def of(lines: Sequence[LogLine]) -> Calendar:
-        """Takes the year that the log's dated lines show most often."""
-        years: Counter[str] = Counter()
-        for line in lines[:4000]:
-            found = _YEAR.search(line.raw[:120])
-            if found:
-                years[found[1]] += 1
-        for line in lines[-2000:]:
-            found = _YEAR.search(line.raw[:120])
-            if found:
-                years[found[1]] += 1
-        return Calendar(int(years.most_common(1)[0][0]) if years else DEFAULT_YEAR)
+    @classmethod
+    def of(cls, lines: Sequence[LogLine]) -> Calendar:
+        """Reads every clock in the order of its lines: each file's, and each node's within a file."""
+        return cls(lines)
 
     def seconds(self, line: LogLine) -> float | None:
-        """Gives the line's time in seconds; none where it carries no stamp."""
-        stamp = line.stamp
-        if stamp is None:
-            return None
-        if stamp not in self.known:
-            self.known[stamp] = clocks.seconds(stamp, self.year)
-        return self.known[stamp]
+        """Gives the line's time; none where it carries no stamp that tells one."""
+        return self._times.get(id(line))
 
-    def printed_seconds(self, text: str) -> float | None:
-        """Gives a time inside a message: torchrun's table (``2026-11-29_16:33:33``), Slurm's (``2026-11-29T16:33:33``)."""
-        found = re.match(r"(\d{4}-\d\d-\d\d)[_T ](\d\d:\d\d:\d\d)", text)
-        return clocks.seconds(Stamp(f"{found[1]} {found[2]}", "iso"), self.year) if found else None
+    @staticmethod
+    def printed_seconds(text: str) -> float | None:
+        """Gives a time inside a message, as torchrun's table (``2026-11-29_16:33:33``) and Slurm (``T``) print it."""
+        found = _PRINTED.match(text)
+        return clocks.seconds(Stamp(f"{found[1]} {found[2]}", "iso")) if found else None
+
+
+def _year(lines: Sequence[LogLine]) -> int | None:
+    """The year that dates in the log show most often; in its first lines and its last ones."""
+    looked_at = chain(lines[:4000], lines[4000:][-2000:])
+    found = Counter(year[1] for line in looked_at if (year := _YEAR.search(line.raw[:120])))
+    return int(found.most_common(1)[0][0]) if found else None
+
+
+def _dated(lines: Sequence[LogLine]) -> float | None:
+    """The first time in the log that is told with its year: what the others are near to."""
+    return next(_dated_times(lines), None)
+
+
+def _dated_times(lines: Sequence[LogLine]) -> Iterator[float]:
+    for line in lines[:4000]:
+        moment = clocks.read(line.stamp) if line.stamp else None
+        if line.stamp and moment and moment.year and (found := clocks.seconds(line.stamp)) is not None:
+            yield found

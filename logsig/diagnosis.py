@@ -7,7 +7,7 @@ sentences, rows and facts of the answer. Prints nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from logsig import causes, marks, remedy, states, tracebacks, unusual
@@ -15,6 +15,7 @@ from logsig.catalog import Catalog
 from logsig.facts import FINISHED
 from logsig.first import decide
 from logsig.model import (
+    MAX_WORLD,
     AttemptResult,
     Cause,
     Collateral,
@@ -28,6 +29,7 @@ from logsig.model import (
     Outcome,
     Retryable,
 )
+from logsig.record import dataclass
 from logsig.stories import Stories, tell
 from logsig.verdict import Verdict
 
@@ -376,7 +378,7 @@ class _Answer:
 
     def _silent(self) -> tuple[int, ...]:
         size = _world_size(self.job)
-        if not size or size > 65_536 or not self.stories.ranks:
+        if not size or size > MAX_WORLD or not self.stories.ranks:
             return ()
         speaking = {rank for rank, story in self.stories.ranks.items() if story.log.first_line is not None}
         return tuple(rank for rank in range(size) if rank not in speaking) if len(speaking) * 2 > size else ()

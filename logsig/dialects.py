@@ -1,23 +1,27 @@
 """The files under ``prefixes/``: one launcher, logger or collector each, found by name.
 
-Takes YAML, gives frozen ``Prefix`` records. At start only the machine half of a shipped file is read, everything above
-``examples:``; ``check`` reads all of it and says all that is wrong. How prefixes are applied is ``prefix``'s business.
+Takes YAML, gives frozen ``Prefix`` records. Of a shipped file only the machine half counts at start, everything above
+``examples:``, and that as JSON: the wheel's ``_library/prefixes.json``, or a checkout's from the user's cache.
+``check`` reads all of it and says all that is wrong. How prefixes are applied is ``prefix``'s business.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
-from logsig import clocks
+from logsig import clocks, opening
 from logsig.errors import CatalogError, Fault
+from logsig.record import dataclass
 
-FOLDER = os.path.join(os.path.dirname(__file__), "prefixes")
+PACKAGE = Path(__file__).parent
+FOLDER = os.path.join(PACKAGE, "prefixes")
+BUILT = PACKAGE / "_library" / "prefixes.json"
 
 NUMBERS = frozenset({"rank", "local_rank", "node_rank", "task", "pid", "device", "attempt", "repeated", "label", "nth"})
 """Facts that are numbers. ``label`` is a rank or a local rank, as the file as a whole tells; ``nth`` a node, from 1."""
@@ -116,6 +120,8 @@ class Prefix:
     collector: bool = False
     """Written by who collects the output (container runtime, CI), not by the process: its clock is the collector's."""
     json: Envelope | None = None
+    first: frozenset[str] | None = None
+    """What ``opening.first_characters`` says of the pattern, where that was asked when the JSON was made."""
     unescape: bool = False
     """The text behind it is XML text (``&lt;``, ``&#010;``)."""
     priority: int = 50
@@ -132,12 +138,44 @@ def shipped() -> tuple[Prefix, ...]:
 
     Where a file is faulty, raises ``CatalogError`` with everything that is wrong in any of them.
     """
+    try:
+        data = BUILT.read_bytes()
+    except OSError:
+        data = _of_checkout()
+    return _in_order([_record(raw) for raw in json.loads(data)])
+
+
+def _of_checkout() -> bytes:
+    """The JSON form of the files beside this module, from the user's cache where that was made from exactly these."""
+    from logsig import catalog
+
+    files = {name: text.encode() for name, text in _files(FOLDER)}
+    code = ((PACKAGE / module).read_bytes() for module in ("dialects.py", "opening.py"))
+    key = catalog.digest_of([catalog.pack_digest(files).encode(), *code])
+    place = catalog.cache_file(Path(FOLDER))
+    data = catalog.recall(place, key)
+    if data is None:
+        data = build()
+        catalog.store(place, key, data)
+    return data
+
+
+def build() -> bytes:
+    """The machine halves of the shipped files as one JSON list; raises ``CatalogError`` where one is faulty."""
+    import yaml
+
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     halves = (text.partition("\nexamples:")[0] for _, text in _files(FOLDER))
     try:
-        return _in_order([_record(yaml.load(half, Loader=loader)) for half in halves])  # noqa: S506 (a safe loader)
+        found = [yaml.load(half, Loader=loader) for half in halves]  # noqa: S506 (a safe loader)
+        for raw in found:
+            _record(raw)
+            first = opening.first_characters(raw.get("pattern", ""))
+            raw["first"] = None if first is opening.ANY else "".join(sorted(first))
     except (yaml.YAMLError, KeyError, TypeError):
-        return read(FOLDER)
+        read(FOLDER)
+        raise
+    return json.dumps(found).encode()
 
 
 def read(folder: str = FOLDER) -> tuple[Prefix, ...]:
@@ -156,8 +194,15 @@ def check(folder: str = FOLDER) -> tuple[tuple[Prefix, ...], tuple[Fault, ...]]:
         new = list(_faults(path, text))
         faults += new
         if not new:
-            found.append(_record(yaml.safe_load(text)))
+            found.append(_record(_plain(text)))
     return _in_order(found), tuple(faults)
+
+
+def _plain(text: str) -> Mapping[str, Any]:
+    import yaml
+
+    data: Mapping[str, Any] = yaml.safe_load(text)
+    return data
 
 
 def _files(folder: str) -> Iterator[tuple[str, str]]:
@@ -188,11 +233,16 @@ def _record(data: Mapping[str, Any]) -> Prefix:
         not_after=tuple(data.get("not_after", ())),
         collector=data.get("collector", False),
         json=_envelope(data["json"]) if "json" in data else None,
+        first=_first(data) if "first" in data else None,
         unescape=data.get("unescape", False),
         priority=data.get("priority", 50),
         examples=tuple(map(_example, data.get("examples", ()))),
         counterexamples=tuple(map(_example, data.get("counterexamples", ()))),
     )
+
+
+def _first(data: Mapping[str, Any]) -> frozenset[str]:
+    return opening.ANY if data["first"] is None else frozenset(data["first"])
 
 
 def _envelope(data: Mapping[str, Any]) -> Envelope:

@@ -30,6 +30,22 @@ class Engine(Protocol):
         """Gives every hit in ``data``."""
 
 
+class Both:
+    """Two engines as one: the second's literals come behind the first's."""
+
+    def __init__(self, first: Engine, second: Engine) -> None:
+        self._first, self._second = first, second
+        self.name = first.name
+        self.literals = first.literals + second.literals
+        self.is_native = first.is_native and second.is_native
+        self.longest = max(first.longest, second.longest)
+
+    def find(self, data: Buffer) -> list[Hit]:
+        """Gives every hit of both in ``data``."""
+        behind = len(self._first.literals)
+        return ordered([*self._first.find(data), *((behind + at, end) for at, end in self._second.find(data))])
+
+
 def make_engine(literals: Sequence[str], prefer: str | None = None) -> Engine:
     """Builds the fastest engine that is installed; ``prefer`` names one (``hyperscan`` or ``python``)."""
     if prefer != "python":

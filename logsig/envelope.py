@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from logsig.dialects import Envelope, Prefix
 
-
 PROGRESS = ("global_step", "step", "iteration", "iter", "batch")
 """Keys under which structured loggers write how far the training is."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from logsig.record import dataclass
 
 
 class LogsigError(Exception):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
-_ESCAPES = re.compile(
+from logsig.late import late
+
+_ESCAPES = late(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor, erase
     r"|\x1b\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)"  # titles, hyperlinks
     r"|\x1b[P_^X](?!bk;t=)[^\x07\x1b]{0,2000}(?:\x07|\x1b\\)"  # strings for the terminal
@@ -15,9 +16,9 @@ _ESCAPES = re.compile(
     r"|[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]"
     r"|.\x08"
 )
-_DIRTY = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\x9b]")
-_BUILDKITE = re.compile(r"^\x1b_bk;t=\d+\x07")
-_MOVING = re.compile(r"[\d.:,%/|\[\]<>?=#█▏▎▍▌▋▊▉━╸╺─░▒▓\s-]+|(?:[kMGT]?(?:it|B|s)/(?:s|it))")
+_DIRTY = late(r"[\x00-\x08\x0e-\x1f\x7f\x9b]")
+_BUILDKITE = late(r"^\x1b_bk;t=\d+\x07")
+_MOVING = late(r"[\d.:,%/|\[\]<>?=#█▏▎▍▌▋▊▉━╸╺─░▒▓\s-]+|(?:[kMGT]?(?:it|B|s)/(?:s|it))")
 
 
 def without_escapes(text: str) -> str:

@@ -9,84 +9,87 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+from functools import lru_cache
 from typing import Any
 
+from logsig.late import late
 from logsig.model import LogLine
+from logsig.record import dataclass
 
 MAX_LINE = 2_000
 """Characters of a line in which statements are looked for."""
 
 _WORLD = (
-    ("world size", re.compile(r"\bworld size[:=\s]+(\d+)", re.IGNORECASE)),
-    ("world_size", re.compile(r"\bworld_size['\"]?\s*[:=]\s*(\d+)", re.IGNORECASE)),
-    ("WORLD_SIZE", re.compile(r"\bWORLD_SIZE['\"]?\s*[:=]\s*(\d+)")),
-    ("nranks", re.compile(r"\bnranks (\d+)")),
-    ("MEMBER:", re.compile(r"MEMBER: \d+/(\d+)")),
-    ("Starting with", re.compile(r"All distributed processes registered\. Starting with (\d+) processes")),
-    ("global rank:", re.compile(r"initialization options: size: (\d+), global rank")),
-    ("num_processes", re.compile(r"\bNum processes: (\d+)|\bnum_processes['\"]?\s*[:=]\s*(\d+)", re.IGNORECASE)),
-    ("training worker group of size", re.compile(r"training worker group of size (\d+)")),
+    ("world size", late(r"\bworld size[:=\s]+(\d+)", re.IGNORECASE)),
+    ("world_size", late(r"\bworld_size['\"]?\s*[:=]\s*(\d+)", re.IGNORECASE)),
+    ("WORLD_SIZE", late(r"\bWORLD_SIZE['\"]?\s*[:=]\s*(\d+)")),
+    ("nranks", late(r"\bnranks (\d+)")),
+    ("MEMBER:", late(r"MEMBER: \d+/(\d+)")),
+    ("Starting with", late(r"All distributed processes registered\. Starting with (\d+) processes")),
+    ("global rank:", late(r"initialization options: size: (\d+), global rank")),
+    ("num_processes", late(r"\bNum processes: (\d+)|\bnum_processes['\"]?\s*[:=]\s*(\d+)", re.IGNORECASE)),
+    ("training worker group of size", late(r"training worker group of size (\d+)")),
 )
 _LOCAL_SIZE = (
-    ("nproc", re.compile(r"--nproc[-_]per[-_]node[= ](\d+)|\bnproc_per_node\s*[:=]\s*(\d+)")),
-    ("LOCAL_WORLD_SIZE", re.compile(r"\bLOCAL_WORLD_SIZE['\"]?\s*[:=]\s*(\d+)")),
+    ("nproc", late(r"--nproc[-_]per[-_]node[= ](\d+)|\bnproc_per_node\s*[:=]\s*(\d+)")),
+    ("LOCAL_WORLD_SIZE", late(r"\bLOCAL_WORLD_SIZE['\"]?\s*[:=]\s*(\d+)")),
 )
 _NNODES = (
-    ("nnodes", re.compile(r"--nnodes[= ](\d+)\b(?!:)|\bnnodes\s*[:=]\s*(\d+)")),
-    ("max_nodes", re.compile(r"\bmax_nodes\s*:\s*(\d+)")),
+    ("nnodes", late(r"--nnodes[= ](\d+)\b(?!:)|\bnnodes\s*[:=]\s*(\d+)")),
+    ("max_nodes", late(r"\bmax_nodes\s*:\s*(\d+)")),
 )
 _VERSIONS = (
     (
         "torch",
         "torch",
-        re.compile(
+        late(
             r"\b(?:PyTorch|torch)(?:[ _]version)?\s*[:= ]\s*v?(\d+\.\d+(?:\.\d+)?(?:[ab]\d+)?(?:\+\w+)?)", re.IGNORECASE
         ),
     ),
     (
         "torch",
         "pytorch",
-        re.compile(r"\bpytorch(?:[ _]version)?\s*[:= ]\s*v?(\d+\.\d+(?:\.\d+)?(?:\+\w+)?)", re.IGNORECASE),
+        late(r"\bpytorch(?:[ _]version)?\s*[:= ]\s*v?(\d+\.\d+(?:\.\d+)?(?:\+\w+)?)", re.IGNORECASE),
     ),
-    ("nccl", "NCCL version", re.compile(r"NCCL version:? (\d+\.\d+(?:\.\d+)?)")),
-    ("cuda", "+cuda", re.compile(r"NCCL version [\d.]+\+cuda(\d+\.\d+)")),
-    ("cuda", "CUDA", re.compile(r"\bCUDA(?: version| runtime)?\s*[:=]?\s+(\d{1,2}\.\d+)\b", re.IGNORECASE)),
-    ("driver", "river", re.compile(r"\bdriver version:?\s*(\d{3}\.\d+(?:\.\d+)?)", re.IGNORECASE)),
-    ("python", "/python3.", re.compile(r"/python(3\.\d+)/")),
+    ("nccl", "NCCL version", late(r"NCCL version:? (\d+\.\d+(?:\.\d+)?)")),
+    ("cuda", "+cuda", late(r"NCCL version [\d.]+\+cuda(\d+\.\d+)")),
+    ("cuda", "CUDA", late(r"\bCUDA(?: version| runtime)?\s*[:=]?\s+(\d{1,2}\.\d+)\b", re.IGNORECASE)),
+    ("driver", "river", late(r"\bdriver version:?\s*(\d{3}\.\d+(?:\.\d+)?)", re.IGNORECASE)),
+    ("python", "/python3.", late(r"/python(3\.\d+)/")),
     (
         "transformers",
         "ransformers",
-        re.compile(r"\btransformers(?:[ _]version)?\s*[:= ]+\s*\"?v?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE),
+        late(r"\btransformers(?:[ _]version)?\s*[:= ]+\s*\"?v?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE),
     ),
-    ("deepspeed", "eepSpeed", re.compile(r"DeepSpeed info: version=(\d+\.\d+\.\d+)")),
+    ("deepspeed", "eepSpeed", late(r"DeepSpeed info: version=(\d+\.\d+\.\d+)")),
 )
 _FLAGS = (
-    ("static_graph", "static_graph", re.compile(r"\bstatic_graph['\"]?\s*[:=]\s*(True|true|1)\b(?!\.)")),
+    ("static_graph", "static_graph", late(r"\bstatic_graph['\"]?\s*[:=]\s*(True|true|1)\b(?!\.)")),
     (
         "find_unused_parameters",
         "find_unused_parameters",
-        re.compile(r"\bfind_unused_parameters['\"]?\s*[:=]\s*(True|true|1)\b"),
+        late(r"\bfind_unused_parameters['\"]?\s*[:=]\s*(True|true|1)\b"),
     ),
-    ("accumulation", "accum", re.compile(r"\b(?:gradient_)?accumul\w*['\"]?\s*[:=]\s*(\d+)\b", re.IGNORECASE)),
+    ("accumulation", "accum", late(r"\b(?:gradient_)?accumul\w*['\"]?\s*[:=]\s*(\d+)\b", re.IGNORECASE)),
     (
         "gradient_checkpointing",
         "gradient_checkpointing",
-        re.compile(r"\bgradient_checkpointing['\"]?\s*[:=]\s*(True|true|1)\b"),
+        late(r"\bgradient_checkpointing['\"]?\s*[:=]\s*(True|true|1)\b"),
     ),
     (
         "detail",
         "TORCH_DISTRIBUTED_DEBUG",
-        re.compile(r"\bTORCH_DISTRIBUTED_DEBUG['\"]?\s*[:=]\s*['\"]?(DETAIL|INFO|OFF)"),
+        late(r"\bTORCH_DISTRIBUTED_DEBUG['\"]?\s*[:=]\s*['\"]?(DETAIL|INFO|OFF)"),
     ),
     (
         "cuda_launch_blocking",
         "CUDA_LAUNCH_BLOCKING",
-        re.compile(r"\bCUDA_LAUNCH_BLOCKING['\"]?\s*[:=]\s*['\"]?(1)\b"),
+        late(r"\bCUDA_LAUNCH_BLOCKING['\"]?\s*[:=]\s*['\"]?(1)\b"),
     ),
-    ("zero_stage", "zero", re.compile(r"\bzero_(?:optimization_)?stage['\"]?\s*[:=\.]*\s*(\d)\b", re.IGNORECASE)),
+    ("zero_stage", "zero", late(r"\bzero_(?:optimization_)?stage['\"]?\s*[:=\.]*\s*(\d)\b", re.IGNORECASE)),
 )
-_HEARSAY = re.compile(r"keyword argument|by setting|must enable|consider|you can|Try|could|please|if you|set\s+`|warn\(", re.IGNORECASE)
+_HEARSAY = late(r"keyword argument|by setting|must enable|consider|you can|Try|could|please|if you|set\s+`|warn\(", re.IGNORECASE)
 _FRAMEWORKS = (
     ("mmengine", ("/mmengine/", "/mmcv/")),
     (
@@ -141,54 +144,76 @@ _LAYER_LAUNCHER = {
 }
 """Prefix -> the launcher that writes it."""
 
-_NCCL_INIT = re.compile(
+_NCCL_INIT = late(
     r"\bcomm 0x\w+ rank (?P<rank>\d+) nranks (?P<n>\d+) cudaDev (?P<dev>\d+)(?: nvmlDev (?P<nvml>\d+))? busId (?P<bus>\w+)(?: commId (?P<comm>\w+))? - Init (?:START|COMPLETE)"
 )
-_SPAWNED = re.compile(r"process (?P<pid>\d+) spawned with command: .*--local_rank=(?P<local>\d+)")
-_RAY_RANK = re.compile(
+_SPAWNED = late(r"process (?P<pid>\d+) spawned with command: .*--local_rank=(?P<local>\d+)")
+_RAY_RANK = late(
     r"^- \(ip=(?P<ip>[^,]+), pid=(?P<pid>\d+)\) world_rank=(?P<rank>\d+), local_rank=(?P<local>\d+), node_rank=(?P<node>\d+)"
 )
-_RAY_SETUP = re.compile(r"\[rank=(?P<rank>\d+), world_size=(?P<size>\d+)\]")
-_GLOBAL_RANKS = re.compile(
+_RAY_SETUP = late(r"\[rank=(?P<rank>\d+), world_size=(?P<size>\d+)\]")
+_GLOBAL_RANKS = late(
     r"^\s*(?P<key>group_rank|local_ranks|global_ranks|restart_count|global_world_sizes|master_addr)=(?P<value>\[[^\]]*\]|[\w.:-]+)"
 )
-_RANK_PID = re.compile(
+_RANK_PID = late(
     r"\b[Rr]ank[ =:]+(?P<rank>\d+)\b[^\n]{0,40}?\bpid[ =:]+(?P<pid>\d+)|\bpid[ =:]+(?P<pid2>\d+)\b[^\n]{0,40}?\b[Rr]ank[ =:]+(?P<rank2>\d+)\b"
 )
 
-_STEP = re.compile(
+_STEP = late(
     r"(?:\bglobal[_ ]?step|\bsteps?|\biter(?:ation)?s?|\bit|\bbatch(?:_idx)?)['\"]?\s*[:=#]?\s*\[?\s*(?P<step>\d{1,9})(?!\.\d|[\w-])(?:\s*/\s*(?P<of>\d+))?",
     re.IGNORECASE,
 )
-_EPOCH_STEP = re.compile(
+_EPOCH_STEP = late(
     r"\bepoch\b['\"]?\s*[:=]?\s*\[?\s*(?P<epoch>\d{1,6})\]?[^\n]{0,30}?[\[ ](?P<step>\d{1,9})\s*/\s*(?P<of>\d{1,9})\b",
     re.IGNORECASE,
 )
-_EPOCH = re.compile(r"\bepoch\b['\"]?\s*[:=]?\s*\[?\s*(?P<step>\d{1,6})\b(?!\.\d*[1-9])", re.IGNORECASE)
-_TQDM = re.compile(r"\|\s*(?P<step>\d{1,9})/(?P<of>\d{1,9}) \[")
+_EPOCH = late(r"\bepoch\b['\"]?\s*[:=]?\s*\[?\s*(?P<step>\d{1,6})\b(?!\.\d*[1-9])", re.IGNORECASE)
+_TQDM = late(r"\|\s*(?P<step>\d{1,9})/(?P<of>\d{1,9}) \[")
 _PROGRESS_NEEDLES = ("step", "Step", "iter", "Iter", "it ", "poch", "batch", "| ")
-_NOT_PROGRESS = re.compile(
+_NOT_PROGRESS = late(
     r"\b(?:at|in|from|after|before|until|since|every|resum\w+|load\w+|sav\w+|checkpoint\w*|max|num|total|warmup|log\w*|eval|save)[_ ](?:\w+ )?(?:global )?(?:step|iter|epoch|batch)",
     re.IGNORECASE,
 )
 MAX_SAYING = 300
 """Characters of a line that announces an end; longer ones talk of something else."""
-LEFT_WELL = re.compile(r"\bexited with code 0\b|\bstopped \(rc=0\)|\bexits successfully\b")
+LEFT_WELL = late(r"\bexited with code 0\b|\bstopped \(rc=0\)|\bexits successfully\b")
 """A launcher's words for a good end (foreman and concurrently, honcho, DeepSpeed)."""
-_SAYS_END = re.compile(
+_SAYS_END = late(
     r"exited with|rc=0|exits|finish|complete|done|exhaust|ran out|no more|end of|early|ended|_runtime|reached|success|took", re.I
 )
-FINISHED = re.compile(
+FINISHED = late(
     r"\b(?:training (?:is )?(?:finished|complete[d]?|done|successful\w*)|finished training|done training|train(?:ing)? (?:run )?complete|all (?:epochs|steps) (?:done|complete\w*)|"
     r"job (?:finished|complete[d]?)(?: successfully)?|max_epochs=\d+` reached|max_steps=\d+` reached|'train_runtime'|training took|exits successfully|run completed|finished successfully)\b"
     r"|^(?:done|finished|complete[d]?|success)[.!]?$",
     re.IGNORECASE,
 )
-EXHAUSTED = re.compile(
+EXHAUSTED = late(
     r"\b(?:dataset|data|loader|dataloader|iterator|stream|shard|samples?|batches)\s*(?:is|are|was|were)?\s*(?:exhausted|ran out|used up|depleted)\b|\bfinished early\b|\bran out of (?:data|batches|samples)\b|"
     r"\bno more (?:data|batches|samples)\b|\bend of (?:data|dataset|epoch|shard)\b|\bleaving early\b|\bearly (?:exit|stop\w*)\b|\bexiting early\b|\b(?:epoch|training) ended\b|\bexhausted (?:its|the) (?:data|inputs?|shard)\b",
     re.IGNORECASE,
 )
+
+
+_SHAPE = str.maketrans("123456789", "000000000")
+"""Makes the shape of a line, which nearly all training lines of a run share: every digit is a nought."""
+SHAPES = 4096
+"""Shapes remembered."""
+_NEEDLES = {
+    "sizes": tuple(needle for needle, _ in (*_WORLD, *_LOCAL_SIZE, *_NNODES)),
+    "versions": tuple(needle for _, needle, _ in (*_VERSIONS, *_FLAGS)),
+    "who": (" busId ", "spawned with command", "world_rank=", "[rank=", "pid"),
+    "rendezvous": ("group_rank=", "_ranks=", "restart_count=", "global_world_sizes=", "master_addr="),
+    "step": _PROGRESS_NEEDLES,
+    "signs": tuple(needle for _, needles in (*_FRAMEWORKS, *_LAUNCHERS) for needle in needles),
+}
+"""Topic -> what a line must hold to say anything on it."""
+
+
+@lru_cache(maxsize=SHAPES)
+def _topics(shape: str) -> frozenset[str]:
+    """On which topics lines of this shape may say something."""
+    found = {topic for topic, needles in _NEEDLES.items() if any(needle.translate(_SHAPE) in shape for needle in needles)}
+    return frozenset(found | {"end"} if _SAYS_END.search(shape) else found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,12 +274,26 @@ class _Reader:
         text = line.text[:MAX_LINE]
         if not text:
             return
-        self._sizes(text)
-        self._versions_and_flags(text)
-        self._who_is_who(line, text)
-        self._rendezvous(order, line, text)
-        self._progress(order, line, text)
-        self._signs(line, text)
+        topics = _topics(text.translate(_SHAPE))
+        if "sizes" in topics:
+            self._sizes(text)
+        if "versions" in topics:
+            self._versions_and_flags(text)
+        if "who" in topics:
+            self._who_is_who(line, text)
+        if "rendezvous" in topics:
+            self._rendezvous(order, line, text)
+        if "step" in topics:
+            self._step(order, line, text)
+        if "end" in topics:
+            self._end(order, line, text)
+        if "signs" in topics:
+            self._signs(text)
+        if line.rank is not None and line.pid is not None:
+            self.pid_ranks.setdefault(line.pid, set()).add(line.rank)
+        for layer in line.layers:
+            if layer in _LAYER_LAUNCHER:
+                self.launchers[_LAYER_LAUNCHER[layer]] += 1
 
     def _sizes(self, text: str) -> None:
         for needle, pattern in _WORLD:
@@ -291,8 +330,6 @@ class _Reader:
             self.world[int(found["size"])] += 1
         elif "pid" in text and (found := _RANK_PID.search(text)):
             self.notes.pid_rank.setdefault(int(found["pid"] or found["pid2"]), int(found["rank"] or found["rank2"]))
-        if line.rank is not None and line.pid is not None:
-            self.pid_ranks.setdefault(line.pid, set()).add(line.rank)
 
     def _nccl(self, line: LogLine, found: re.Match[str]) -> None:
         """The largest communicator is the job's; its ranks are global ranks."""
@@ -329,13 +366,13 @@ class _Reader:
         if found["key"] == "global_world_sizes" and (sizes := re.findall(r"\d+", found["value"])):
             self.world[int(sizes[0])] += 5
 
-    def _progress(self, order: int, line: LogLine, text: str) -> None:
-        if any(needle in text for needle in _PROGRESS_NEEDLES) and not text.lstrip().startswith(
-            ('File "', "Traceback")
-        ):
+    def _step(self, order: int, line: LogLine, text: str) -> None:
+        if not text.lstrip().startswith(('File "', "Traceback")):
             step = read_step(text)
             if step is not None:
                 self.notes.progress.append(Progress(order, line, step))
+
+    def _end(self, order: int, line: LogLine, text: str) -> None:
         if len(text) > MAX_SAYING or not _SAYS_END.search(text):
             return
         if FINISHED.search(text) or LEFT_WELL.search(text):
@@ -343,16 +380,12 @@ class _Reader:
         elif EXHAUSTED.search(text):
             self.notes.exhausted.append((order, line))
 
-    def _signs(self, line: LogLine, text: str) -> None:
+    def _signs(self, text: str) -> None:
         for table, counts in ((_FRAMEWORKS, self.frameworks), (_LAUNCHERS, self.launchers)):
             for name, needles in table:
                 if any(needle in text for needle in needles):
                     counts[name] += 1
                     break
-        for layer in line.layers:
-            launcher = _LAYER_LAUNCHER.get(layer)
-            if launcher:
-                self.launchers[launcher] += 1
 
     def finish(self) -> JobNotes:
         notes = self.notes
@@ -379,17 +412,28 @@ def _most(counts: Counter[str], order: tuple[tuple[str, Any], ...]) -> str | Non
 
 def read_step(text: str) -> int | None:
     """Gives the training step a line reports, as a number that grows within a run; none for lines that only mention one."""
-    if (found := _EPOCH_STEP.search(text)) is not None:
-        return int(found["epoch"]) * int(found["of"]) + int(found["step"])
-    if (found := _TQDM.search(text)) is not None:
-        return int(found["step"])
-    if _NOT_PROGRESS.search(text):
+    found = _step_place(text.translate(_SHAPE))
+    if found is None:
         return None
-    if (found := _STEP.search(text)) is not None:
-        return int(found["step"])
-    if (found := _EPOCH.search(text)) is not None:
-        return int(found["step"])
-    return None
+    if not found:
+        epoch = _EPOCH.search(text)
+        return int(epoch["step"]) if epoch else None
+    numbers = [int(text[start:end]) for start, end in found]
+    return numbers[0] if len(numbers) == 1 else numbers[0] * numbers[1] + numbers[2]
+
+
+@lru_cache(maxsize=SHAPES)
+def _step_place(shape: str) -> tuple[tuple[int, int], ...] | None:
+    """Where lines of this shape show their step, or epoch, steps of an epoch and step; empty where digits decide."""
+    if (found := _EPOCH_STEP.search(shape)) is not None:
+        return found.span("epoch"), found.span("of"), found.span("step")
+    if (found := _TQDM.search(shape)) is not None:
+        return (found.span("step"),)
+    if _NOT_PROGRESS.search(shape):
+        return None
+    if (found := _STEP.search(shape)) is not None:
+        return (found.span("step"),)
+    return ()
 
 
 def job_facts(notes: JobNotes) -> Mapping[str, Any]:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from statistics import median
 from typing import Any
 
 from logsig import clocks, rejoin
 from logsig.peeling import MAX_LAYERS, Dialect, Peeled, Peeler
 from logsig.prefix import Prefixes
+from logsig.record import dataclass
 
 Windows = Sequence[Sequence[str]]
 Peel = Callable[[str], Peeled]
@@ -62,7 +62,14 @@ def _differ(said: Sequence[Mapping[str, Any]]) -> bool:
     year = clocks.year_of(stamp for pair in pairs for stamp in pair)
     found = [(clocks.seconds(arrival, year), clocks.seconds(stamp, year)) for arrival, stamp in pairs]
     apart = [there - here for here, there in found if here is not None and there is not None]
-    return bool(apart) and abs(median(apart)) > LATENCY
+    return bool(apart) and abs(_median(apart)) > LATENCY
+
+
+def _median(values: Sequence[float]) -> float:
+    """The middle one (``statistics`` is slow to import)."""
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def beginnings(peeler: Peeler) -> Callable[[str], bool]:

@@ -7,9 +7,9 @@ line, an outside kill after a gap). Ranks whose output was never captured are no
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from logsig.model import LogLine, RankLog
+from logsig.record import dataclass
 from logsig.stories import Stories
 
 GAP_STEPS = 20

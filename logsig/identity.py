@@ -6,16 +6,16 @@ rank are never assumed to be the global rank where the log shows otherwise; wher
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from logsig.facts import JobNotes
+from logsig.late import late
 from logsig.model import LogLine
 from logsig.witness import Testimony
 
-_PCI = re.compile(r"(?:(?P<domain>[0-9a-f]{4,8}):)?(?P<bus>[0-9a-f]{2}):(?P<device>[0-9a-f]{2})(?:\.(?P<function>\d))?")
+_PCI = late(r"(?:(?P<domain>[0-9a-f]{4,8}):)?(?P<bus>[0-9a-f]{2}):(?P<device>[0-9a-f]{2})(?:\.(?P<function>\d))?")
 
 MIN_REPEATS = 2
 """Steps that one task must report twice in a row before it is taken for several ranks."""
@@ -239,9 +239,9 @@ class Identity:
             return self.of_local(item.line, self.notes.pid_local[item.pid])
         if item.task is not None:
             return item.task if self.tasks_are_ranks else None
-        if item.host in self._rank_of_node and item.local_rank is None:
+        if item.host in self._rank_of_node:
             return self._rank_of_node[item.host]
-        return self.rank_of(item.line) if item.pid is None and item.local_rank is None else None
+        return self.rank_of(item.line)
 
 
 def _place(line: LogLine) -> Place:

@@ -327,6 +327,12 @@ def _several_signals(case: Case, found: Sequence[Event]) -> Verdict:
     if len({event.signature for event in found}) == 1 and set(failed) >= case.ranks:
         said = f"Every rank ended by {found[0].facts.get('signal')}."
         return Verdict(root=found[0], scope="all-ranks", candidates=failed, failed=failed, because=(said,))
+    hard = [event for event in found if event.facts.get("signal") != "SIGABRT"]
+    if len(hard) == 1 and len(found) > 1 and hard[0].rank is not None:
+        rank = hard[0].rank
+        said = f"Rank {rank} ended by {hard[0].facts.get('signal')}; "
+        said += "the others aborted (SIGABRT), as ranks do that lose a peer."
+        return _ordered(hard[0], failed, "B", said)
     timed = sorted((event for event in found if event.time is not None), key=lambda event: event.time or 0.0)
     gap = (timed[1].time or 0) - (timed[0].time or 0) if len(timed) == len(found) else 0.0
     if gap >= SIGNAL_GAP:
@@ -397,7 +403,7 @@ def _by_elimination(case: Case, loose: Sequence[Event]) -> tuple[int | None, str
     if len(quiet) == 1 and len(known) > 1 and case.peers:
         rank = next(iter(quiet))
         return rank, f"{begin}every other rank shows only a lost or waiting peer, so it is rank {rank}'s.", failing
-    if len(known) == 1 and known == quiet and case.world_size in (None, 1):
+    if len(known) == 1 and known == quiet and case.world_size == 1:
         rank = next(iter(known))
         return rank, f"Rank {rank} is the only rank the log names.", failing
     return None, "", failing

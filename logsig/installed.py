@@ -12,20 +12,20 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from logsig.errors import Fault
+from logsig.late import late
+from logsig.record import dataclass
 
 GROUP = "logsig.signatures"
 SWITCH = "LOGSIG_PACKS"
 FOLDER = "signatures"
 FORMAT = 1
-_PACKAGE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_PACKAGE = late(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 Named = tuple[str, str, str]
 """(path of ``entry_points.txt``, name of the entry point, what it names)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from logsig import dates, messages, tracebacks
@@ -16,6 +16,7 @@ from logsig.facts import JobNotes, Progress, job_facts
 from logsig.identity import Identity
 from logsig.match import Matched, Matches
 from logsig.model import Attempt, Event, Exit, JobLog, LogLine, Message, RankLog
+from logsig.record import dataclass
 from logsig.witness import Testimony, from_facts, ids, read_tables
 
 KEPT_STEPS = 512
@@ -290,6 +291,7 @@ class _Builder:
                     1,
                     matched.link.frames,
                     matched.message.lines[:200],
+                    aside=matched.message.aside,
                     fatal=matched.message.fatal and not self._is_mere_label(matched.message),
                 )
             )

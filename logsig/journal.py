@@ -6,11 +6,12 @@ An entry is a block of ``KEY=value`` lines; a value that isn't plain text stands
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 
-_START = re.compile(rb"(?:^|\n)(?:__CURSOR|__REALTIME_TIMESTAMP)=")
-_KEY = re.compile(rb"[A-Z_][A-Z0-9_]*")
+from logsig.late import late
+
+_START = late(rb"(?:^|\n)(?:__CURSOR|__REALTIME_TIMESTAMP)=")
+_KEY = late(rb"[A-Z_][A-Z0-9_]*")
 _NEEDED = frozenset({"MESSAGE", "__REALTIME_TIMESTAMP", "_HOSTNAME", "_PID", "SYSLOG_PID", "PRIORITY"})
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
-from logsig.model import Event, LedgerGroup, LedgerRow
+from logsig.model import MAX_WORLD, Event, LedgerGroup, LedgerRow
+from logsig.record import dataclass
 
 DEFAULT_GROUPS = ("0", "default_pg", "")
 
@@ -80,7 +80,7 @@ def _judge(pg: str, rows: Mapping[int, _Row], known: set[int], world_size: int |
     ordered = [rows[rank] for rank in sorted(rows)]
     stuck = [row for row in ordered if row.seq is not None]
     expected = set(known)
-    if pg in DEFAULT_GROUPS and world_size and world_size <= 65_536:
+    if pg in DEFAULT_GROUPS and world_size and world_size <= MAX_WORLD:
         expected |= set(range(world_size))
     elif pg not in DEFAULT_GROUPS:
         expected = set(rows)

@@ -7,16 +7,16 @@ writers stand in one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from logsig import boxes, escapes, journal, rejoin
 from logsig.form import beginnings, settle
+from logsig.late import late
 from logsig.model import Excerpt, LogLine, Origin, Source
 from logsig.peeling import MAX_LAYERS, NOTHING_PEELED, Peeled
 from logsig.prefix import Prefixes, load_prefixes
+from logsig.record import dataclass
 
 SAMPLE = 320
 """Lines of a file looked at to settle its form …"""
@@ -28,7 +28,7 @@ _WHO = ("rank", "local_rank", "node", "node_rank", "task", "pid")
 _WHERE = frozenset({"node", "node_rank", "stream", "arrival", "task"})
 _RICH = frozenset({"rich", "rich-place"})
 _TRACEBACK = "Traceback (most recent call last)"
-_FRAME_BEHIND = re.compile(r"(?<=\S)  File \"")
+_FRAME_BEHIND = late(r"(?<=\S)  File \"")
 _TRACEBACK_LINE = f"{_TRACEBACK}:"
 
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
+
+from logsig.late import late
+from logsig.record import dataclass
 
 if TYPE_CHECKING:
     from logsig.model import Diagnosis, Evidence
@@ -35,7 +38,7 @@ def _form(kind: str, triggers: str, pattern: str, flags: int = 0) -> Form:
     return Form(kind, tuple(triggers.split()), re.compile(pattern, re.MULTILINE | flags))
 
 
-_NAMED = re.compile(
+_NAMED = late(
     r"(?:[A-Z0-9_]*_)?(?:API_?KEY|ACCESS_?KEY|SECRET_?KEY|PRIVATE_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE)"
     r"|[A-Z][A-Z0-9_]*_(?:KEY|PASS|PWD|AUTH|CREDENTIALS?)|AccountKey|SharedAccessKey|SharedAccessSignature"
     r"|(?:[a-z0-9]+[_-])*(?:(?:api|access|secret|private)[_-]?key|(?:client[_-]?)?secret|password|passwd|passphrase"
@@ -47,12 +50,12 @@ _QUERY = (
     r"(?:[?&](?:sig|signature|token|access_token|key|api_key|code)|x-amz-(?:signature|credential|security-token)"
     r"|x-goog-(?:signature|credential)|awsaccesskeyid)="
 )
-_HARMLESS = re.compile(
+_HARMLESS = late(
     r"(?i:none|null|true|false|\*+|x+|<.*|\$.*|\d+(?:\.\d+)?|unset|redacted|masked|not|missing|\w*error|/.*)$"
 )
-_PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY")
-_PEM_END = re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----")
-_PEM_BODY = re.compile(r"[A-Za-z0-9+/=]{16,}|[A-Za-z0-9+/]+={0,2}\s*$")
+_PEM_BEGIN = late(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY")
+_PEM_END = late(r"-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----")
+_PEM_BODY = late(r"[A-Za-z0-9+/=]{16,}|[A-Za-z0-9+/]+={0,2}\s*$")
 
 ASSIGNED = _form(
     "secret",

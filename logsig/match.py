@@ -11,11 +11,13 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from logsig.engine import Engine
+from logsig.late import late
 from logsig.model import LogLine, Message, Writer
+from logsig.record import dataclass
 
 if TYPE_CHECKING:
     import regex
@@ -28,7 +30,7 @@ MAX_TEXT = 16_384
 """Characters of one message that patterns see; more is cut."""
 _ROLE_ORDER = {"initiator": 0, "either": 1, "collateral": 2, "notice": 3, "witness": 4}
 
-_LEAD = re.compile(
+_LEAD = late(
     r"""^[^\w\#/>]{0,3}(?:
         (?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Failure|Failed|Timeout|Closed|Fault)?\w*:\s+
       | (?:ERROR|Error|error|FATAL|Fatal|fatal|CRITICAL|Exception|Warning|WARNING|WARN|E|F)\s?[:\]|-]\s*
@@ -42,12 +44,12 @@ _LEAD = re.compile(
     re.VERBOSE,
 )
 """What may stand on the line before an error that speaks for itself."""
-_HEARSAY = re.compile(
+_HEARSAY = late(
     r"\b(?:if|when|whether|hint|note|notes|see|e\.g|expect\w*|example|help|usage|todo|fix\w*|avoid|about|test_\w+|like|such as)\b",
     re.IGNORECASE,
 )
-_COMMENT = re.compile(r"\s*(?:#|//)\s")
-_OPEN_QUOTE = re.compile(r"""[`'"“‘]\s*$""")
+_COMMENT = late(r"\s*(?:#|//)\s")
+_OPEN_QUOTE = late(r"""[`'"“‘]\s*$""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +372,7 @@ _UNITS = {
     "tb": 1 << 40,
     "tib": 1 << 40,
 }
-_NUMBER = re.compile(r"^\s*([\d.]+)\s*([A-Za-z]*)")
+_NUMBER = late(r"^\s*([\d.]+)\s*([A-Za-z]*)")
 _SECONDS = {
     "": 1.0,
     "s": 1.0,

@@ -9,43 +9,47 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from logsig.late import late
 from logsig.model import Frame, LogLine, Message, Writer
+from logsig.record import dataclass
 
 MAX_CONTINUATION = 60
 """Lines that an exception's message may go on for. CUDA and NCCL texts with a C++ backtrace stay below."""
 MAX_BARE_CONTINUATION = 14
 """The same where lines carry no rank at all, so that other ranks' output may stand in between."""
 
-_TRACEBACK = re.compile(r"^\W*(?:[\w .:/()\[\]-]{0,80}: )?(?:Original )?Traceback \(most recent call last\):?")
-_FRAME = re.compile(r'^\s*File "(?P<path>[^"\n]+)", line (?P<line>\d+)(?:,? in (?P<function>.+))?')
-_EXCEPTION = re.compile(
+_TRACEBACK = late(r"^\W*(?:[\w .:/()\[\]-]{0,80}: )?(?:Original )?Traceback \(most recent call last\):?")
+_FRAME = late(r'^\s*File "(?P<path>[^"\n]+)", line (?P<line>\d+)(?:,? in (?P<function>.+))?')
+_EXCEPTION = late(
     r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit|Warning|Failure|Failed|Timeout|Closed|Stop\w*|NotFound\w*|Fault|Abort\w*|OutOfResources|Empty|Full|Panic\w*)\w*"
     r"|(?:[A-Za-z_]\w*\.)+[A-Z]\w*|[A-Z]\w*(?=: ))(?::(?:\s|$)|\s*$)"
 )
-_CHAIN = re.compile(
+_CHAIN = late(
     r"^(?:During handling of the above exception, another exception occurred:"
     r"|The above exception was the direct cause of the following exception:)"
 )
-_CARETS = re.compile(r"^\s*[~^\s|]+$")
-_ANNOUNCED = re.compile(
+_CARETS = late(r"^\s*[~^\s|]+$")
+_ANNOUNCED = late(
     r"^-- Process (?P<p>\d+) terminated with the following error"
     r"|\[Rank (?P<s>\d+) Error Snippet\]"
     r"|Traceback \(most recent call last\): \(RANK (?P<d>\d+)\)"
 )
-_TABLE_RANK = re.compile(r"^\s*rank\s*: (?P<rank>\d+) \(local_rank: (?P<local>\d+)\)")
-_TABLE_TRACEBACK = re.compile(r"^\s*traceback\s*: (?P<rest>Traceback \(most recent call last\):.*)")
-_TABLE_END = re.compile(r"^(?:-{20,}|={20,}|\s*\[\d+\]:$|Root Cause )")
-_BEGINS = re.compile(
+_TABLE_RANK = late(r"^\s*rank\s*: (?P<rank>\d+) \(local_rank: (?P<local>\d+)\)")
+_TABLE_TRACEBACK = late(r"^\s*traceback\s*: (?P<rest>Traceback \(most recent call last\):.*)")
+_TABLE_END = late(r"^(?:-{20,}|={20,}|\s*\[\d+\]:$|Root Cause )")
+_BEGINS = late(
     r"^(?:terminate called|Fatal Python error|\*\*\* SIG|\*\*\* Aborted at|srun: |slurmstepd|\[rank\d|={20,}|-{20,}|Killed$|Failures:"
     r"|(?:[Ee]poch|[Ss]tep|[Ii]ter(?:ation)?)\b[^\n]{0,20}\d|\{'(?:loss|eval|train)|Exception in thread|Exception ignored|"
     r"[\w./-]+:\d+: \w*Warning: |NCCL version |\S+:\d+:\d+ \[\d+\] )"
 )
-_STARTS_ALONE = re.compile(r"^(?:terminate called after|Fatal Python error: |\*\*\* SIG\w+ received)")
+_STARTS_ALONE = late(r"^(?:terminate called after|Fatal Python error: |\*\*\* SIG\w+ received)")
 _CPP = ("c10", "c10-plain", "glog")
+_ASIDE = re.compile(r"\s*(?:Exception ignored in|Exception in thread |--- Logging error ---|Error in atexit|Error in sys\.excepthook)")
+"""Announces a traceback that doesn't end the process."""
 _EXCEPTHOOK = "rank"
-_STEP = re.compile(r"\b(?:step|iter(?:ation)?|epoch)s?\b\s*[:=]?\s*\[?\s*\d+", re.IGNORECASE)
+_STEP = late(r"\b(?:step|iter(?:ation)?|epoch)s?\b\s*[:=]?\s*\[?\s*\d+", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -65,6 +69,7 @@ class _Open:
     order: int = 0
     more: int = 0
     dedent: int = 0
+    aside: bool = False
     bare_until: int = -1
     """Reading order of the last line, where labelled lines may be followed by bare ones."""
     exception_layers: tuple[str, ...] = ()
@@ -84,6 +89,7 @@ class _Grouper:
         self.open: dict[Writer, list[_Open]] = {}
         self.table_rank: dict[Writer, int] = {}
         self.announced: dict[Writer, int] = {}
+        self.said: dict[Writer, str] = {}
         self.last: tuple[Writer, _Open] | None = None
         self.order = 0
 
@@ -274,6 +280,7 @@ class _Grouper:
         if within or _TRACEBACK.match(text):
             message = _Open([line], "frames", order=self.order, dedent=_indent(text) if not within else 2)
             message.rank = self.table_rank.get(writer) if within else self.announced.pop(writer, None)
+            message.aside = bool(_ASIDE.match(self.said.get(writer, "")))
             self._push(writer, message, keep_frames=True)
             return
         if _STARTS_ALONE.match(text.strip()) or "terminate called after throwing" in text:  # also glued to a bar
@@ -289,6 +296,7 @@ class _Grouper:
             self._push(writer, message)
             return
         if text.strip():
+            self.said[writer] = text
             self.last = None
             self.done.append((self.order, len(self.done), Message((line,), text)))
 
@@ -333,10 +341,12 @@ def _message(item: _Open, links: tuple[Message, ...]) -> Message:
     lines = item.lines
     if item.kind == "frames":  # the log ends, or goes elsewhere, before the exception's own line
         text = lines[0].text.strip()
-        return Message(tuple(lines), text, tuple(item.frames), None, links, item.rank, None, is_by_hook(lines[0]), 0)
+        fatal = is_by_hook(lines[0]) and not item.aside
+        return Message(tuple(lines), text, tuple(item.frames), None, links, item.rank, None, fatal, 0, item.aside)
     text = "\n".join(line.text.strip("\n") for line in lines[item.head :]).strip()
-    fatal = item.kind == "dump" or is_by_hook(lines[item.head])
-    return Message(tuple(lines), text, tuple(item.frames), item.exception, links, item.rank, None, fatal, item.head)
+    fatal = item.kind == "dump" or (is_by_hook(lines[item.head]) and not item.aside)
+    frames = tuple(item.frames)
+    return Message(tuple(lines), text, frames, item.exception, links, item.rank, None, fatal, item.head, item.aside)
 
 
 def _is_remote(item: _Open) -> bool:

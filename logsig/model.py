@@ -7,12 +7,17 @@ Unknown is ``None``, never ``-1`` or ``""``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from logsig.record import dataclass
+
 Facts = Mapping[str, Any]
 """Captured facts by their standard name (``signature.CAPTURES``), converted to their type."""
+
+MAX_WORLD = 65_536
+"""Ranks a log may imply; a larger announced world size is not believed."""
 
 NO_FACTS: Facts = MappingProxyType({})
 
@@ -172,6 +177,8 @@ class Message:
     """Printed by an uncaught-exception hook or by a dying process, not by a logger."""
     head: int = 0
     """Index in ``lines`` of the line where ``text`` begins."""
+    aside: bool = False
+    """Announced as an exception that doesn't end the process (ignored, of a thread, of the logging itself)."""
 
     @property
     def first(self) -> LogLine:
@@ -203,6 +210,8 @@ class Event:
     lines: tuple[LogLine, ...] = ()
     fatal: bool = False
     """Printed by an uncaught-exception hook or by a dying process, not by a logger."""
+    aside: bool = False
+    """Announced as an exception that doesn't end the process."""
     derived: bool = False
     """Made by the analysis from an exit report; no line says it in words."""
 
@@ -352,7 +361,6 @@ class RankState:
     node: str | None
     last_seen: str | None
     """Time as printed, or ``file:line`` where no clock is known."""
-    last_source: Source | None
     last_step: int | None
     state: str
     """``first``, ``failed``, ``collateral``, ``waiting``, ``killed``, ``stopped`` (by the launcher), ``exited``,

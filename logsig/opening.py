@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from logsig.late import late
+
 ANY: frozenset[str] = frozenset({"any character"})
 """Stands for all characters; told by identity."""
 
 _CLASSES = {"d": frozenset("0123456789"), "s": frozenset(" \t\r\n\f\v"), "t": frozenset("\t"), "n": frozenset("\n")}
-_QUANTIFIER = re.compile(r"[*+?]|\{\d*,?\d*\}")
-_LOOK = re.compile(r"\(\?(?:=|!|<=|<!)")
-_OPEN = re.compile(r"\((?:\?(?::|P<\w+>|>))?")
-_WIDE = re.compile(r"\[\^|\\[wSDW]|[^\x00-\x7f]")
+_QUANTIFIER = late(r"[*+?]|\{\d*,?\d*\}")
+_LOOK = late(r"\(\?(?:=|!|<=|<!)")
+_OPEN = late(r"\((?:\?(?::|P<\w+>|>))?")
+_WIDE = late(r"\[\^|\\[wSDW]|[^\x00-\x7f]")
 
 
 @cache

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, cast
 
@@ -16,6 +15,7 @@ import jinja2
 
 from logsig.catalog import Catalog, Entry, Page, RemedyText
 from logsig.conditions import in_words
+from logsig.record import dataclass
 from logsig.signature import CAPTURES
 
 

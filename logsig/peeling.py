@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from heapq import merge
 from typing import Any, Literal, NamedTuple
 
 from logsig import envelope, opening, pods
 from logsig.dialects import NUMBERS, Prefix, fact_of
+from logsig.late import late
 from logsig.model import Stamp
+from logsig.record import dataclass
 
 MAX_LAYERS = 12
 """Deeper nesting than any real log has; a bound for hostile lines."""
@@ -109,6 +111,13 @@ class _Hit(NamedTuple):
     """What the prefix by its name adds to the state."""
 
 
+def _first_of(prefix: Prefix) -> frozenset[str]:
+    return opening.first_characters(prefix.pattern or "") if prefix.first is None else prefix.first
+
+
+_GROUP = late(r"\(\?P<(\w+)>")
+
+
 class _Alternatives:
     """Several patterns as one: which one matched, and its groups."""
 
@@ -118,9 +127,9 @@ class _Alternatives:
         index = 1
         for number, prefix in enumerate(prefixes):
             pattern = prefix.pattern or ""
-            names = re.compile(pattern).groupindex
-            parts.append("(" + re.sub(r"\(\?P<(\w+)>", rf"(?P<\1__{number}>", pattern) + ")")
-            facts = [(fact_of(name), index + at) for name, at in names.items()]
+            names = _GROUP.findall(pattern)
+            parts.append("(" + _GROUP.sub(rf"(?P<\1__{number}>", pattern) + ")")
+            facts = [(fact_of(name), index + at) for at, name in enumerate(names, 1)]
             groups = tuple((fact, at, fact in _PLAIN_NUMBERS, bits.get(fact, 0)) for fact, at in facts)
             self.by_index.append(_Hit(prefix, (prefix.name,), groups, bits.get(prefix.name, 0)))
             self.by_index += [None] * len(names)
@@ -137,8 +146,8 @@ class Grammar:
     def __init__(self, prefixes: Sequence[Prefix]) -> None:
         self.prefixes = prefixes
         self.envelopes = [prefix for prefix in prefixes if prefix.json]
-        self.compiled = {prefix.name: re.compile(prefix.pattern) for prefix in prefixes if prefix.pattern}
-        self.first = {prefix.name: opening.first_characters(prefix.pattern or "") for prefix in prefixes}
+        self.compiled = {prefix.name: late(prefix.pattern) for prefix in prefixes if prefix.pattern}
+        self.first = {prefix.name: _first_of(prefix) for prefix in prefixes}
         tags = {tag for prefix in prefixes for tag in (*prefix.after, *prefix.not_after)}
         self.bits = {tag: 1 << number for number, tag in enumerate(sorted(tags))}
         self._joined: dict[tuple[str, ...], _Alternatives] = {}

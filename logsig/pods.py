@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
+from logsig.late import late
 
-_FIRST = re.compile(r"-(?:master|launcher|head|chief)-0(?:-[a-z0-9]{5})?$")
-_WORKER = re.compile(r"-worker-(\d{1,5})(?:-[a-z0-9]{5})?$")
-_JOB_SET = re.compile(r"-(\d{1,5})-(\d{1,5})-[a-z0-9]{5}$")
+_FIRST = late(r"-(?:master|launcher|head|chief)-0(?:-[a-z0-9]{5})?$")
+_WORKER = late(r"-worker-(\d{1,5})(?:-[a-z0-9]{5})?$")
+_JOB_SET = late(r"-(\d{1,5})-(\d{1,5})-[a-z0-9]{5}$")
 
 
 def node_rank(pod: str) -> int | None:

@@ -10,16 +10,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import Literal
 
 from logsig import dialects, opening
 from logsig.dialects import Consistency, Prefix
+from logsig.late import late
 from logsig.peeling import Dialect, Grammar, Labels, Peeled, Peeler, label_of
+from logsig.record import dataclass
 
-_LAUNCHERS_OWN = re.compile(
+_LAUNCHERS_OWN = late(
     r"(?:srun|slurmstepd[\w.-]*|mpirun|mpiexec|prterun|salloc|sbatch|pdsh@[\w.-]+|clush(?!: \d+/\d+)|parallel): "
 )
 """A launcher labels its tasks' lines, not its own."""

@@ -7,9 +7,9 @@ goes another way. Knows nothing of signatures.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from logsig.catalog import compiled
+from logsig.record import dataclass
 
 SECONDS = 0.25
 _QUANTIFIERS = "*+?"

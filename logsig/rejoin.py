@@ -11,20 +11,22 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from logsig.late import late
+
 # ---------------------------------------------------------------- hard wraps
 
 COMMON_WIDTHS = frozenset({63, 64, 72, 76, 78, 79, 80, 96, 99, 100, 119, 120, 128, 132, 140, 150, 160, 180, 185, 200})
 """Widths of terminals, tickets and boxes: there a few broken words are proof enough."""
-_BEGINNING = re.compile(
+_BEGINNING = late(
     r"\s*(?:Traceback \(most recent|File \"[^\"\s]+)|[=*#─-]{10,}$| {2,}(?!#)\S|\t"
     r"|(?:\[rank\d+\]:)?\[?[VIWECFD]\d{3,4} \d\d:\d\d:\d\d\.\d|\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d"
     r"|\[(?:rank|default)\d+\]:"
 )
 """How a new line begins, even where the cut went through its prefix."""
-_LAST_LETTERS = re.compile(r"[A-Za-z]+$")
-_FIRST_LETTERS = re.compile(r"^[a-z]+")
-_WORD = re.compile(r"(?<=[^A-Za-z])[A-Za-z]{4,}(?=[^A-Za-z])")
-_RULE = re.compile(r"\s*(\S)\1{9,}\s*$|\s*$")
+_LAST_LETTERS = late(r"[A-Za-z]+$")
+_FIRST_LETTERS = late(r"^[a-z]+")
+_WORD = late(r"(?<=[^A-Za-z])[A-Za-z]{4,}(?=[^A-Za-z])")
+_RULE = late(r"\s*(\S)\1{9,}\s*$|\s*$")
 
 
 def wrap_width(lines: Sequence[str], begins: Callable[[str], bool]) -> int | None:
@@ -120,18 +122,18 @@ def goes_on(last: str, following: str, width: int, begins: Callable[[str], bool]
 
 # ---------------------------------------------------------------- flattened text
 
-_ESCAPED_BREAK = re.compile(r"(?<!\\)(?:\\r)?\\n")
-_FLAT = re.compile(
+_ESCAPED_BREAK = late(r"(?<!\\)(?:\\r)?\\n")
+_FLAT = late(
     r"Traceback \(most recent call last\):(?:\\r)?\\n|\\n\s*File \\?[\"']|\\n\s*frame #\d|\\nException raised from"
     r"|(?:Error|Exception|Exit|Interrupt)\b[^\\\n]{0,300}\\n|\\n[A-Za-z_][\w.]{0,120}(?:Error|Exception)\b"
 )
-_LIST = re.compile(r"\[\s*(['\"])(?:Traceback \(most recent call last\)|  File )")
-_ON_ONE_LINE = re.compile(r"Traceback \(most recent call last\):\s+File \"")
-_FRAME_ON_LINE = re.compile(r"(File \"[^\"\n]+\", line \d+, in (?:<[\w ]+>|[\w.<>]+))\s*")
-_EXCEPTION_ON_LINE = re.compile(
+_LIST = late(r"\[\s*(['\"])(?:Traceback \(most recent call last\)|  File )")
+_ON_ONE_LINE = late(r"Traceback \(most recent call last\):\s+File \"")
+_FRAME_ON_LINE = late(r"(File \"[^\"\n]+\", line \d+, in (?:<[\w ]+>|[\w.<>]+))\s*")
+_EXCEPTION_ON_LINE = late(
     r"(?<!raise )(?<![\w.])((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Exit|Interrupt|Failure)):? "
 )
-_CHAIN_ON_LINE = re.compile(
+_CHAIN_ON_LINE = late(
     r"((?:The above exception was the direct cause of the following exception"
     r"|During handling of the above exception, another exception occurred):)\s*"
 )
@@ -195,7 +197,7 @@ def _frames_of_one_line(text: str) -> list[str]:
 
 # ---------------------------------------------------------------- doubled lines
 
-_TWICE = re.compile(
+_TWICE = late(
     r"Traceback \(most.*Traceback \(mo|TTrraac|T\w{0,3}Tr?a?\w*rac|File \".*File \"|most rec\w*most|\(most \(most"
 )
 

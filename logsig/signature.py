@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 
 class Family(StrEnum):
+    """Where a failure belongs: the part of the job that a reader would look at."""
+
     DDP = "ddp"
     AUTOGRAD = "autograd"
     NCCL = "nccl"
@@ -32,6 +34,8 @@ class Family(StrEnum):
 
 
 class Role(StrEnum):
+    """What a message is in the chain from cause to consequence."""
+
     INITIATOR = "initiator"
     """Can start a failure."""
     COLLATERAL = "collateral"
@@ -45,12 +49,16 @@ class Role(StrEnum):
 
 
 class Severity(StrEnum):
+    """How bad it is for the process that prints it."""
+
     FATAL = "fatal"
     ERROR = "error"
     NOTICE = "notice"
 
 
 class Reach(StrEnum):
+    """On which ranks a cause accounts for an event."""
+
     SAME_RANK = "same-rank"
     OTHER_RANKS = "other-ranks"
     JOB = "job"
@@ -76,9 +84,9 @@ class Derived(StrEnum):
     EXIT_SIGINT = "exit-sigint"
 
 
-# name -> (type, what it is, with its unit). The one closed list: named groups of patterns, ``facts`` in the output, names in
-# remedies. Types: int, float, str, flag (true when the group took part), ints and strs (lists, split at blanks and commas),
-# bytes (``3.91 GiB`` becomes a whole number of bytes), secs (``480`` or ``8 min`` becomes seconds).
+# name -> (type, what it is, with its unit). The one closed list: named groups of patterns, ``facts`` in the output,
+# names in remedies. Types: int, float, str, flag (true when the group took part), ints and strs (lists, split at blanks
+# and commas), bytes (``3.91 GiB`` becomes a whole number of bytes), secs (``480`` or ``8 min`` becomes seconds).
 CAPTURES: dict[str, tuple[str, str]] = {
     "rank": ("int", "global rank the message speaks of"),
     "peer_rank": ("int", "rank of the other side named in the message"),
@@ -203,7 +211,9 @@ CONTEXT: dict[str, str] = {
     "all_ranks": "true when every rank raised the same error",
     "world_size_read": "world size of the job, or none",
     "nodes": "list of node names",
-    "framework": "transformers, accelerate, lightning, deepspeed, fsdp, megatron, mmengine, ray, torchtitan, nemo, or none",
+    "framework": (
+        "transformers, accelerate, lightning, deepspeed, fsdp, megatron, mmengine, ray, torchtitan, nemo, or none"
+    ),
     "launcher": "torchrun, srun, mpirun, deepspeed, accelerate, ray, kubernetes, spawn …, or none",
     "torch": "torch version as read, or none",
     "torch_at_least": "function: torch_at_least('2.4') is true or false, none when the version is unknown",
@@ -214,7 +224,9 @@ CONTEXT: dict[str, str] = {
     "user_function": "function of that frame",
     "user_code": "source line of that frame",
     "ddp_frame": "the user's frame that called DDP/backward/collective, if another",
-    "flags": "mapping of settings seen in the log, e.g. flags.static_graph, flags.find_unused_parameters, flags.accumulation",
+    "flags": (
+        "mapping of settings seen in the log, e.g. flags.static_graph, flags.find_unused_parameters, flags.accumulation"
+    ),
     "in_backward": "true when the traceback goes through backward()",
     "in_forward": "true when it goes through forward()",
     "in_dataloader": "true when it goes through the data loader",
@@ -232,18 +244,20 @@ OneOrMore = str | list[str]
 
 
 class Strict(BaseModel):
+    """A part of a signature: unknown keys are refused, and nothing changes it once read."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class Match(Strict):
-    """How a message is recognised. ``literals`` make a line a candidate; ``pattern`` confirms it on the peeled, rejoined message."""
+    """How a message is recognised: ``literals`` make a line a candidate, ``pattern`` confirms the peeled message."""
 
     literals: list[Literal_] = []
     """Any one of these byte strings in the text makes it a candidate. Case matters. Choose cold ones."""
     pattern: OneOrMore | None = None
-    """``regex`` patterns, any one confirms; searched in the message of one rank from the literal's line on (continuation lines
-    joined by newlines). Named groups are captures. Without it a literal alone confirms. Blanks in a pattern are literal;
-    write ``\\s+`` where a message may be wrapped or irregular."""
+    """``regex`` patterns, any one confirms; searched in the message of one rank from the literal's line on
+    (continuation lines joined by newlines). Named groups are captures. Without it a literal alone confirms. Blanks in a
+    pattern are literal; write ``\\s+`` where a message may be wrapped or irregular."""
     follow: list[str] = []
     """Further patterns searched in the same writer's next ``follow_lines`` lines, each only for more captures."""
     follow_lines: int = Field(default=20, ge=1, le=200)
@@ -255,9 +269,9 @@ class Match(Strict):
     unless: list[str] = []
     """Patterns that must not be in the message (or on the line)."""
     where: Literal["error", "anywhere"] = "error"
-    """``error``: the match must stand where an error speaks: at the start of a message, after an exception's name or a logger's
-    lead-in; never inside quotes, help, configuration, source lines. ``anywhere``: the text has one speaker only (kernel,
-    scheduler, watchdog) and may stand anywhere on the line."""
+    """``error``: the match must stand where an error speaks: at the start of a message, after an exception's name or a
+    logger's lead-in; never inside quotes, help, configuration, source lines. ``anywhere``: the text has one speaker
+    only (kernel, scheduler, watchdog) and may stand anywhere on the line."""
     derived: list[Derived] = []
     """Findings of the analysis this signature stands for."""
     net: bool = False
@@ -345,6 +359,8 @@ class Expect(Strict):
 
 
 class Example(Strict):
+    """A log that shows the failure, and what the analysis must find in it."""
+
     name: Id
     source: Text = "synthetic"
     """Where it comes from; ``synthetic`` is honest and allowed."""
@@ -355,6 +371,8 @@ class Example(Strict):
 
 
 class Counterexample(Strict):
+    """A log in which this signature must stay quiet."""
+
     name: Id
     why: Text
     """What differs from the real thing, in a few words."""

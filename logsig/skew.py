@@ -8,7 +8,8 @@ how far to trust it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from logsig.record import dataclass
 
 MIN_COMMON = 3
 MAX_SPREAD = 0.2

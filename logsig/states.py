@@ -24,7 +24,6 @@ def rows(stories: Stories, verdict: Verdict, catalog: Catalog, world_size: int |
                 None,
                 None,
                 None,
-                None,
                 "first" if rank == verdict.rank else "silent",
                 "no line of this rank was seen",
             )
@@ -36,24 +35,18 @@ def rows(stories: Stories, verdict: Verdict, catalog: Catalog, world_size: int |
 
 def _row(story: Story, verdict: Verdict, catalog: Catalog) -> RankState:
     log = story.log
-    ending = story.ending
-    last = log.last_line
-    code = (
-        ending.code
-        if ending and ending.code is not None
-        else (-ending.signal if ending and ending.signal is not None else None)
-    )
+    code = story.ending.code if story.ending else None
+    signal = story.ending.signal if story.ending else None
     return RankState(
         story.rank,
         log.local_rank,
         log.node,
-        _seen(last),
-        last.source if last else None,
+        _seen(log.last_line),
         log.last_step,
         _state(story, verdict),
         _what(story, verdict, catalog),
-        code,
-        NAMES.get(ending.signal or 0) if ending and ending.signal is not None else None,
+        code if code is not None or signal is None else -signal,
+        NAMES.get(signal) if signal is not None else None,
     )
 
 

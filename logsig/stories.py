@@ -6,23 +6,24 @@ and explains exits by the launcher's own signals. Rules: first-rank-rules 1 to 5
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from logsig.catalog import Catalog
 from logsig.endings import FATAL_SIGNALS, FINDINGS, Endings, choose, is_own
+from logsig.late import late
 from logsig.model import Attempt, Event, Exit, RankLog
+from logsig.record import dataclass
 from logsig.witness import NAMES
 
 TEE_LAG = 40
 """Lines by which a rank's stdout may lag behind its stderr in a log that torchrun tails from two files."""
-_AGENT = re.compile(
+_AGENT = late(
     r"torch/distributed/(?:elastic/(?:agent|rendezvous|multiprocessing)|launcher|run\.py)|"
     r"/bin/(?:torchrun|accelerate|deepspeed)$|accelerate/commands|deepspeed/launcher"
 )
-_DIGITS = re.compile(r"\d+|0x[0-9a-f]+")
+_DIGITS = late(r"\d+|0x[0-9a-f]+")
 
 
 @dataclass(slots=True)
@@ -171,7 +172,7 @@ class _Teller:
                 yield event
 
     def _place(self, event: Event, spare: list[Event]) -> None:
-        if self._is_recovered(event):
+        if event.aside or self._is_recovered(event):
             spare.append(event)
         else:
             self._put(event)

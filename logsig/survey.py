@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from logsig.catalog import Catalog, Sample
 from logsig.check import Line, told_by
 from logsig.model import Diagnosis, Excerpt, Origin, Scan
+from logsig.record import dataclass
 from logsig.understand import Understood, understand
 
 MEGABYTE = 1 << 20

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
+from logsig.late import late
 from logsig.model import Frame, Message
 
-_FOREIGN = re.compile(
+_FOREIGN = late(
     r"(?:^|/)(?:site-packages|dist-packages|lib/python\d(?:\.\d+)?|lib64/python\d(?:\.\d+)?)/|^<|/bin/(?:torchrun|accelerate|deepspeed)$"
 )
-_EXCEPTION = re.compile(r"^(?P<type>[\w.]+)(?::\s*(?P<message>[^\n]*))?")
+_EXCEPTION = late(r"^(?P<type>[\w.]+)(?::\s*(?P<message>[^\n]*))?")
 
 
 def is_users(frame: Frame) -> bool:

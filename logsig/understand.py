@@ -6,12 +6,12 @@ Takes a scan's excerpts and the catalog; gives messages, matches and the ``JobLo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from logsig import facts, job, lines, match, messages
 from logsig.catalog import Catalog
 from logsig.match import Matches
 from logsig.model import Excerpt, JobLog, Message
+from logsig.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

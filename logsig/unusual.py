@@ -10,19 +10,20 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
+from logsig.late import late
 from logsig.model import LogLine
 
 SHOWN = 5
 LOOKED_AT = 20_000
 """Lines, from the end of what was read."""
-_ALARM = re.compile(
+_ALARM = late(
     r"\b(?:error|fail(?:ed|ure|ing)?|exception|abort\w*|kill\w*|fatal|panic|crash\w*|cannot|can't|unable|denied|"
     r"refused|invalid|corrupt\w*|timed? ?out|not found|no such|terminat\w+|"
     r"unexpected\w*|illegal|segfault|lost|unreachable|overflow|nan|inf)\b",
     re.IGNORECASE,
 )
-_MASK = re.compile(r"0x[0-9a-f]+|\b\d[\d.,:e+-]*|'[^']*'|\"[^\"]*\"|(?:/[\w.@+-]+)+")
-_HARMLESS = re.compile(
+_MASK = late(r"0x[0-9a-f]+|\b\d[\d.,:e+-]*|'[^']*'|\"[^\"]*\"|(?:/[\w.@+-]+)+")
+_HARMLESS = late(
     r"errors?\s*[=:]\s*0\b|failed\w*\s*[=:]\s*0\b|\b0 (?:errors?|failed|failures)\b|error_file|error[_ ]handling|"
     r"warnings?\.warn|Setting OMP_NUM_THREADS|^\s*File \"|loss|ERROR_HANDLING",
     re.IGNORECASE,

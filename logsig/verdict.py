@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from logsig.catalog import Catalog, Entry
-from logsig.model import Confidence, Event, Grade, LedgerGroup, LogLine, Scope
+from logsig.model import MAX_WORLD, Confidence, Event, Grade, LedgerGroup, LogLine, Scope
+from logsig.record import dataclass
 from logsig.stories import Stories, Story, peers_of
-
-MAX_WORLD = 65_536
-"""Ranks a log may imply; a larger announced world size is not believed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

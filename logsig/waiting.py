@@ -57,12 +57,21 @@ def left_early(case: Case) -> Verdict | None:
     gone = [story for story in stories if story.log.exhausted or story.log.finished]
     said = bool(gone)
     if not gone and case.has_table():
-        listed = {item.rank for item in case.stories.attempt.exits if item.rank is not None}
-        gone = [story for story in stories if story.rank not in listed and story.ending is None]
+        gone = [story for story in stories if story.ending is None and _is_missing_from_table(case, story.rank)]
     if len(gone) != 1:
         return None
     verdict = _suspect(None, gone[0].rank, "high" if said else "medium", _leaving(gone[0]))
     return replace(verdict, finding="early-exit", suspects=())
+
+
+def _is_missing_from_table(case: Case, rank: int) -> bool:
+    """A table lists its own node's failures: the rank must be of a node whose table is there, and not in it."""
+    listed = [item for item in case.stories.attempt.exits if item.witness == "elastic-child-failed"]
+    if rank in {item.rank for item in listed}:
+        return False
+    first = {item.rank - item.local_rank for item in listed if item.rank is not None and item.local_rank is not None}
+    below = [start for start in first if start <= rank]
+    return bool(below) and not any(max(below) < start <= rank for start in first)
 
 
 def _leaving(story: Story) -> str:

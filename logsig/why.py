@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from logsig import causes, diagnosis, match
 from logsig.catalog import Catalog, Entry
@@ -16,6 +16,7 @@ from logsig.diagnosis import Judged
 from logsig.match import Loss, Matched, Matcher, Trial
 from logsig.model import Event, LogLine, Message, Scan
 from logsig.reach import reach
+from logsig.record import dataclass
 from logsig.stories import Stories
 from logsig.understand import Understood, understand
 from logsig.verdict import name_ranks

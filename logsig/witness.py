@@ -8,11 +8,13 @@ rank, pid, launcher task). Parses torchrun's failure table whole (format: messag
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from logsig.model import LogLine
+from logsig.late import late
+from logsig.model import MAX_WORLD, LogLine
+from logsig.record import dataclass
 
 SIGNALS = {
     "SIGHUP": 1,
@@ -49,12 +51,12 @@ _WORDS = {
     "user defined signal 2": 12,
 }
 
-_ENTRY = re.compile(r"^\s*\[(?P<index>\d+)\]:\s*$")
-_FIELD = re.compile(r"^\s*(?P<name>time|host|rank|exitcode|error_file|traceback|msg)\s*:\s?(?P<value>.*)$")
-_RANK = re.compile(r"(?P<rank>\d+) \(local_rank: (?P<local>\d+)\)")
-_EXITCODE = re.compile(r"(?P<code>-?\d+)\s*\(pid: (?P<pid>\d+)\)(?:\s+\((?P<signal>SIG\w+)\))?")
-_TABLE_HEAD = re.compile(r"^(?:Failures:|Root Cause \(first observed failure\):|Root Cause:|Other Failures:)\s*$")
-_TABLE_END = re.compile(r"^={20,}\s*$")
+_ENTRY = late(r"^\s*\[(?P<index>\d+)\]:\s*$")
+_FIELD = late(r"^\s*(?P<name>time|host|rank|exitcode|error_file|traceback|msg)\s*:\s?(?P<value>.*)$")
+_RANK = late(r"(?P<rank>\d+) \(local_rank: (?P<local>\d+)\)")
+_EXITCODE = late(r"(?P<code>-?\d+)\s*\(pid: (?P<pid>\d+)\)(?:\s+\((?P<signal>SIG\w+)\))?")
+_TABLE_HEAD = late(r"^(?:Failures:|Root Cause \(first observed failure\):|Root Cause:|Other Failures:)\s*$")
+_TABLE_END = late(r"^={20,}\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,6 @@ class Testimony:
     time: str | None = None
     root: bool = False
     error_file: str | None = None
-    names_exception: bool = False
-    """The table's entry holds the worker's own traceback."""
 
 
 def number_of(text: Any) -> int | None:
@@ -108,7 +108,7 @@ def ids(tasks: str) -> list[int]:
     found: list[int] = []
     for part in re.findall(r"\d+(?:-\d+)?", tasks)[:4096]:
         low, _, high = part.partition("-")
-        found.extend(range(int(low), min(int(high or low), int(low) + 65_536) + 1))
+        found.extend(range(int(low), min(int(high or low), int(low) + MAX_WORLD) + 1))
     return found
 
 
@@ -203,13 +203,5 @@ class _Table:
                 fields.get("time"),
                 self.root,
                 error_file if error_file and "N/A" not in error_file else None,
-                fields.get("traceback", "").startswith("Traceback"),
             )
         )
-
-
-def by_pid(testimonies: Iterable[Testimony]) -> dict[int, tuple[int, int | None]]:
-    """Pid -> (global rank, local rank), from entries that give both."""
-    return {
-        item.pid: (item.rank, item.local_rank) for item in testimonies if item.pid is not None and item.rank is not None
-    }

@@ -40,9 +40,7 @@ def state(
     rank: int, what: str, name: str, *, seen: str | None = None, step: int | None = None, **more: object
 ) -> RankState:
     values = {"local_rank": rank % 8, "node": "node-0", "exitcode": None, "signal": None, **more}
-    return RankState(
-        rank=rank, last_seen=seen, last_source=Source(LOG, 10 + rank), last_step=step, state=name, what=what, **values
-    )
+    return RankState(rank=rank, last_seen=seen, last_step=step, state=name, what=what, **values)
 
 
 def quote(

@@ -103,14 +103,10 @@ def test_text(text, form, shown):
     assert clocks.text(Stamp(text, form)) == shown
 
 
-def test_year_and_zone():
+def test_year_of_stamps():
     stamps = [Stamp("709 17:05:38.0", "c10"), Stamp("2025-01-01 00:00:00", "iso")]
     assert clocks.year_of(stamps) == 2025
     assert clocks.year_of(stamps[:1]) is None
-    assert [clocks.has_zone(Stamp(text, "iso")) for text in ("2025-01-01T00:00:00Z", "2025-01-01 00:00:00")] == [
-        True,
-        False,
-    ]
 
 
 @given(st.sampled_from(sorted(clocks.FORMATS)), st.text(max_size=40))

@@ -70,7 +70,7 @@ def test_killed_rank_without_a_line_is_named_by_its_exit_code(catalog: Catalog) 
 
 
 def test_sigkill_after_the_agents_sigterm_is_escalation(catalog: Catalog) -> None:
-    """Exit code −9 of a process the agent was ending is the agent's own."""
+    """Exit code -9 of a process the agent was ending is the agent's own."""
     log = text(steps(range(2), 3), traceback(0, "KeyError: 'x'"), stopping(1), table({0: 1, 1: -9}, root=0))
     found = analyze_text(log, catalog)
     assert verdict(found) == ("python-exception", 0, "one-rank", "A")
@@ -78,7 +78,7 @@ def test_sigkill_after_the_agents_sigterm_is_escalation(catalog: Catalog) -> Non
 
 
 def test_abort_after_a_peer_error_is_teardown(catalog: Catalog) -> None:
-    """−6 on a rank that lost its peer is no cause."""
+    """-6 on a rank that lost its peer is no cause."""
     log = text(
         steps(range(3), 3),
         closed(1),
@@ -105,7 +105,7 @@ def test_only_rank_without_an_error_is_the_suspect(catalog: Catalog) -> None:
 
 
 def test_gloo_neighbours_enclose_the_lost_rank(catalog: Catalog) -> None:
-    """Only R−1 and R+1 complain: R is first, with medium confidence."""
+    """Only R-1 and R+1 complain: R is first, with medium confidence."""
     log = text(steps(range(8), 3), closed(4, 1), closed(6, 1))
     found = analyze_text(log, catalog)
     assert (found.first_failing_rank, found.rank_confidence) == (5, "medium")
@@ -116,7 +116,8 @@ def test_peer_errors_of_all_ranks_name_nobody(catalog: Catalog) -> None:
     log = text(steps(range(3), 3), closed(0), closed(1), closed(2))
     found = analyze_text(log, catalog)
     assert found.first_failing_rank is None
-    assert found.root_cause is not None and found.root_cause.confidence == "low"
+    assert found.root_cause is not None
+    assert found.root_cause.confidence == "low"
 
 
 def test_two_own_failures_are_ordered_by_a_peer_error_between_them(catalog: Catalog) -> None:

@@ -34,9 +34,11 @@ def test_rank_zero_only_logging_accuses_nobody(catalog: Catalog) -> None:
 def test_time_limit_long_after_the_last_step_is_a_hang(catalog: Catalog) -> None:
     """An outside stop after a gap of many step times ended a hang."""
     log = "".join(stamped(rank, step, step) for step in range(20) for rank in range(2))
-    log += "slurmstepd: error: *** STEP 77.0 ON node-0 CANCELLED AT 2026-11-29T16:58:00 DUE TO TIME LIMIT ***\n2026-11-29 16:58:00,000 INFO [rank0] train: caught signal\n"
+    log += "slurmstepd: error: *** STEP 77.0 ON node-0 CANCELLED AT 2026-11-29T16:58:00 DUE TO TIME LIMIT ***\n"
+    log += "2026-11-29 16:58:00,000 INFO [rank0] train: caught signal\n"
     found = analyze_text(log, catalog)
-    assert found.root_cause is not None and found.root_cause.signature == "job-silent-hang"
+    assert found.root_cause is not None
+    assert found.root_cause.signature == "job-silent-hang"
 
 
 def test_time_limit_while_training_is_the_time_limit(catalog: Catalog) -> None:

@@ -51,7 +51,8 @@ def test_signaller_is_a_waiter(catalog: Catalog) -> None:
 def test_equal_counters_name_nobody(catalog: Catalog) -> None:
     """Every rank stuck in the same collective: undecided."""
     found = analyze_text("".join(waited(rank) for rank in range(4)), catalog)
-    assert found.root_cause is not None and found.root_cause.signature == "nccl-collective-timeout"
+    assert found.root_cause is not None
+    assert found.root_cause.signature == "nccl-collective-timeout"
     assert found.first_failing_rank is None
 
 

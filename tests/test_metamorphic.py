@@ -17,7 +17,9 @@ FOLDER = Path(__file__).parents[1] / "fixtures" / "cases"
 CASES = sorted(path.parent.name for path in FOLDER.glob("*/log.txt"))
 LABELLED = [name for name in CASES if "[rank" in (FOLDER / name / "log.txt").read_text(encoding="utf-8")]
 _MARK = re.compile(r"\[rank ?(\d+)\]")
-_ANY_RANK = re.compile(r"(?P<head>\[rank ?|\b[Rr]ank(?:s)? {1,6}:? ?|local_rank: |for rank |\[Rank |default)(?P<rank>\d+)")
+_ANY_RANK = re.compile(
+    r"(?P<head>\[rank ?|\b[Rr]ank(?:s)? {1,6}:? ?|local_rank: |for rank |\[Rank |default)(?P<rank>\d+)"
+)
 
 
 @cache
@@ -54,7 +56,10 @@ def test_chatter_of_a_healthy_rank_changes_nothing(case: str, catalog: Catalog) 
     ranks = sorted({rank for rank, _ in blocks_of(text_of(case)) if rank is not None}, key=int)
     lines: list[str] = []
     for number, (_, block) in enumerate(blocks_of(text_of(case))):
-        lines += [*block, *([f"[rank{ranks[0]}]: tokenizer cache warm, {number} shards"] if number % 3 == 0 and number < 12 else [])]
+        lines += [
+            *block,
+            *([f"[rank{ranks[0]}]: tokenizer cache warm, {number} shards"] if number % 3 == 0 and number < 12 else []),
+        ]
     assert agrees(analyze_text("\n".join(lines) + "\n", catalog), before)
 
 
@@ -63,11 +68,18 @@ def test_order_of_independent_training_lines_changes_nothing(case: str, catalog:
     """Lines of different ranks within the ordinary training part may come in any order; each rank's own order stays."""
     before = analyze_text(text_of(case), catalog)
     blocks = blocks_of(text_of(case))
-    first = next((index for index, (_, block) in enumerate(blocks) if any("Traceback" in line or "rror" in line for line in block)), 0)
+    first = next(
+        (
+            index
+            for index, (_, block) in enumerate(blocks)
+            if any("Traceback" in line or "rror" in line for line in block)
+        ),
+        0,
+    )
     queues: dict[str | None, list[str]] = {}
     for rank, block in blocks[:first]:
         queues.setdefault(rank, []).extend(block)
-    chance, mixed = random.Random(case), []
+    chance, mixed = random.Random(case), []  # noqa: S311 - an order, not a secret
     while any(queues.values()):
         rank = chance.choice([rank for rank, queue in queues.items() if queue])
         mixed.append(queues[rank].pop(0))
@@ -75,14 +87,19 @@ def test_order_of_independent_training_lines_changes_nothing(case: str, catalog:
     assert agrees(analyze_text("\n".join([*mixed, *rest]) + "\n", catalog), before)
 
 
-@pytest.mark.parametrize("case", [name for name in LABELLED if "[default" not in text_of(name) and "local_rank" not in text_of(name)])
+@pytest.mark.parametrize(
+    "case", [name for name in LABELLED if "[default" not in text_of(name) and "local_rank" not in text_of(name)]
+)
 def test_renumbered_ranks_renumber_the_answer(case: str, catalog: Catalog) -> None:
     """Ten added to every rank is ten added to the answer."""
     before = analyze_text(text_of(case), catalog)
     moved = _ANY_RANK.sub(lambda found: f"{found['head']}{int(found['rank']) + 10}", text_of(case))
     after = analyze_text(moved, catalog)
     assert verdict(after)[0] == verdict(before)[0]
-    assert after.first_failing_rank in (None, before.first_failing_rank if before.first_failing_rank is None else before.first_failing_rank + 10)
+    assert after.first_failing_rank in (
+        None,
+        before.first_failing_rank if before.first_failing_rank is None else before.first_failing_rank + 10,
+    )
 
 
 @pytest.mark.parametrize("case", [name for name in LABELLED if "ChildFailedError" in text_of(name)])
@@ -105,7 +122,9 @@ def test_megabytes_of_training_before_change_nothing(case: str, catalog: Catalog
     log = tmp_path / "long.log"
     with log.open("w", encoding="utf-8") as out:
         for number in range(60_000):
-            out.write(f"data: shard {number:06d} of corpus part {number % 97} mapped, {number * 31 % 977} documents skipped so far\n")
+            out.write(
+                f"data: shard {number:06d} of corpus part {number % 97} mapped, {number * 31 % 977} documents skipped so far\n"
+            )
         out.write(text_of(case))
     assert agrees(analyze([str(log)], catalog), before)
 

@@ -65,7 +65,7 @@ def test_the_wheel_carries_the_library_as_files_and_as_json(hook: tuple) -> None
     build_data, made = hook
     made.initialize("standard", build_data)
     built = {inside: Path(outside) for outside, inside in build_data["force_include"].items()}
-    assert set(built) == {"logsig/_library/library.jsonl", "logsig/_library/signatures"}
+    assert set(built) == {f"logsig/_library/{name}" for name in ("library.jsonl", "prefixes.json", "signatures")}
     pack = catalog.parse_pack(built["logsig/_library/library.jsonl"].read_bytes(), "x")
     assert {entry.id: entry for entry in pack.entries} == dict(logsig.load_catalog().signatures)
     made.finalize("standard", build_data, "")

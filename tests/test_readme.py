@@ -12,7 +12,9 @@ from click.testing import CliRunner
 from logsig.cli import cli
 
 ROOT = Path(__file__).parents[1]
-_SHOWN = re.compile(r"(<!-- output: logsig (?P<log>\S+) -->\n```\n)(?P<text>.*?)(```\n<!-- end of output -->)", re.DOTALL)
+_SHOWN = re.compile(
+    r"(<!-- output: logsig (?P<log>\S+) -->\n```\n)(?P<text>.*?)(```\n<!-- end of output -->)", re.DOTALL
+)
 
 
 def test_the_shown_output_is_the_real_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,10 @@ from logsig.report.fingerprint import TELLING
 
 ALSO_TELLING = ("path", "signal", "exitcode", "inner_exception", "inner_message", "param_name", "detail", "last_error")
 """Facts that tell one failure from another once their numbers are masked."""
-EXACT = ("param_indices", "code", "errno", "exitcode", "status", "op", "signal")
+EXACT = (
+    *("param_indices", "param_names", "param_name", "code", "errno", "exitcode", "status", "op", "signal"),
+    *("function", "symbol", "dtype", "other_dtype", "exception", "inner_exception"),
+)
 """Facts whose numbers are names."""
 LENGTH = 12
 

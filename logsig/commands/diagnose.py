@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -19,6 +17,8 @@ import click
 
 from logsig import outputs
 from logsig.errors import LogsigError, OutputError
+from logsig.options import COLOR, FormatFile, Size
+from logsig.record import dataclass
 
 if TYPE_CHECKING:
     from logsig.mask import What
@@ -51,44 +51,6 @@ class Format(click.ParamType):  # type: ignore[type-arg]  # generic in newer ver
         if not formats(value):
             self.fail(f"there is no format {value!r}; formats are {', '.join(_format_names())}", param, ctx)
         return value
-
-
-class FormatFile(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
-    """``FORMAT=FILE``."""
-
-    name = "format=file"
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 - click's signature
-        """Says in the help what may stand here."""
-        return "FORMAT=FILE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """Checks what stands here."""
-        if isinstance(value, tuple):
-            return value
-        name, sign, path = value.partition("=")
-        if not sign or not path:
-            self.fail(f"found {value!r}, expected FORMAT=FILE such as markdown=report.md", param, ctx)
-        return Format().convert(name, param, ctx), path
-
-
-class Size(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
-    """A number of bytes, with K, M, G or T for powers of 1,024."""
-
-    name = "size"
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 - click's signature
-        """Says in the help what may stand here."""
-        return "SIZE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Checks what stands here."""
-        if isinstance(value, int):
-            return value
-        found = re.fullmatch(r"(\d+)\s*([kmgt]?)(?:i?b)?", value.strip().lower())
-        if not found or int(found[1]) == 0:
-            self.fail(f"found {value!r}, expected a size such as 500M or 2G", param, ctx)
-        return int(found[1]) << (10 * " kmgt".index(found[2] or " "))
 
 
 def _format_names() -> list[str]:
@@ -137,7 +99,13 @@ class _Diagnose(click.Command):
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="[LOG]...")
 @click.option("-f", "--format", "form", type=Format(), default=None, help="What to print (default: text).")
 @click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
-@click.option("-O", "also", type=FormatFile(), multiple=True, help="Write this report as well; may be repeated.")
+@click.option(
+    "-O",
+    "also",
+    type=FormatFile(Format(), "markdown=report.md"),
+    multiple=True,
+    help="Write this report as well; may be repeated.",
+)
 @click.option(
     "--template", type=click.Path(), metavar="FILE", help="Print by a Jinja2 template over the JSON's fields."
 )
@@ -153,7 +121,7 @@ class _Diagnose(click.Command):
     metavar="[=all]",
     help="Mask secrets in every format (shareable ones always are); =all: identities as well.",
 )
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour (default: auto).")
+@COLOR
 @click.option("--keep", type=click.Path(), metavar="FILE", help="Store what comes on stdin in FILE.")
 @click.option("--echo", is_flag=True, help="Pass on what comes on stdin (to stderr if stdout carries another format).")
 @click.pass_context

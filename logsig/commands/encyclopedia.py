@@ -7,17 +7,12 @@ from pathlib import Path
 
 import click
 
+from logsig.options import SIGNATURES
+
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False), metavar="DIR")
-@click.option(
-    "--signatures",
-    "extra",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="DIR",
-    help="Add signatures of DIR.",
-)
+@SIGNATURES
 def command(folder: str, extra: tuple[Path, ...]) -> None:
     """Write an encyclopedia of all failures to DIR: HTML, a page each, an index with a search.
 

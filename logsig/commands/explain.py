@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from logsig.late import late
+from logsig.options import COLOR, SIGNATURES
+
 if TYPE_CHECKING:
     from logsig.catalog import Catalog
     from logsig.page import Block, Section
 
 MAX_LISTED = 12
-_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_ID = late(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="ID|MESSAGE...")
-@click.option(
-    "--signatures",
-    "extra",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="DIR",
-    help="Add signatures of DIR.",
-)
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour (default: auto).")
+@SIGNATURES
+@COLOR
 def command(words: tuple[str, ...], extra: tuple[Path, ...], color: str) -> None:
     """Explain a failure: what happened, what to do, what it resembles.
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from logsig.commands.diagnose import Size
 from logsig.errors import OutputError
+from logsig.options import COLOR, FormatFile, Size
 
 if TYPE_CHECKING:
     from logsig.batch.model import Plan, Row, Verdict
@@ -48,25 +48,6 @@ class Format(click.ParamType):  # type: ignore[type-arg]  # generic in newer ver
         if value not in _names():
             self.fail(f"there is no format {value!r} of scans; formats are {', '.join(_names())}", param, ctx)
         return value
-
-
-class FormatFile(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
-    """``FORMAT=FILE``."""
-
-    name = "format=file"
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 - click's signature
-        """Says in the help what may stand here."""
-        return "FORMAT=FILE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """Checks what stands here."""
-        if isinstance(value, tuple):
-            return value
-        name, sign, path = value.partition("=")
-        if not sign or not path:
-            self.fail(f"found {value!r}, expected FORMAT=FILE such as html=index.html", param, ctx)
-        return Format().convert(name, param, ctx), path
 
 
 class Pattern(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
@@ -125,24 +106,35 @@ class Chosen:
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="PATH...")
 @click.option("-f", "--format", "form", type=Format(), default="text", help="What to print (default: text).")
 @click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
-@click.option("-O", "also", type=FormatFile(), multiple=True, help="Write this report as well; may be repeated.")
+@click.option(
+    "-O",
+    "also",
+    type=FormatFile(Format(), "html=index.html"),
+    multiple=True,
+    help="Write this report as well; may be repeated.",
+)
 @click.option("--job-by", type=Pattern(), help="Files of one job: those whose path gives the same first group.")
 @click.option("--plan", is_flag=True, help="Only print the jobs found, and why files belong together.")
 @click.option("--store", metavar="FILE", help="Remember the scan there; unchanged jobs are not read again.")
 @click.option("--baseline", is_flag=True, help="Mark failures whose lines healthy runs print, too.")
 @click.option("--thorough", is_flag=True, help="Read every log as 'diagnose' does, not only where a quick look doubts.")
 @click.option(
-    "--drafts", type=click.Path(path_type=Path), metavar="DIR", help="Write drafted signatures of unknown failures there."
+    "--drafts",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write drafted signatures of unknown failures there.",
 )
 @click.option(
     "--signatures", type=click.Path(path_type=Path), multiple=True, metavar="DIR", help="Add signatures of DIR."
 )
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Use at most N processes.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Time for one job (default: by size).")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Time for one job (default: by size)."
+)
 @click.option("--memory", type=Size(), help="Memory for one job (default: 4G).")
 @click.option("--max-bytes", type=Size(), help="Read at most this much of each log (500M, 2G).")
 @click.option("--fail-on", type=click.Choice(["error", "fatal"]), help="Exit 1 if a job failed so.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour (default: auto).")
+@COLOR
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> None:
     """Find the jobs under each PATH and say how they failed, how often, and which hosts start failures.
@@ -300,8 +292,10 @@ def _write_all(verdict: Verdict, rows: Rows, chosen: Chosen, watch: _Watch) -> V
     form, path = chosen.targets[-1]
     if path == STDOUT:
         result = scans.Result(rows, verdict)
-        pieces = watch.form.rest(result, watch.options) if watch.is_streamed else scans.parts(
-            watch.form, result, watch.options
+        pieces = (
+            watch.form.rest(result, watch.options)
+            if watch.is_streamed
+            else scans.parts(watch.form, result, watch.options)
         )
         for piece in pieces:
             watch.show(piece) if isinstance(piece, str) else sys.stdout.buffer.write(piece)
@@ -416,4 +410,3 @@ def _say(message: str) -> None:
     from logsig.report.inert import block
 
     click.echo(block(f"logsig: {message}"), err=True)
-

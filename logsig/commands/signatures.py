@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from logsig.options import SIGNATURES
+
 if TYPE_CHECKING:
     from logsig import check as checks
     from logsig import survey as surveys
@@ -16,15 +18,6 @@ if TYPE_CHECKING:
     from logsig.errors import Fault
 
 FAULTY = 2
-
-_ADDED = click.option(
-    "--signatures",
-    "extra",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="DIR",
-    help="Add signatures of DIR.",
-)
 
 
 @click.group()
@@ -35,7 +28,7 @@ def command() -> None:
 @command.command("list")
 @click.option("--family", metavar="NAME", help="Only this family.")
 @click.option("--role", metavar="NAME", help="Only this role: initiator, collateral, either, witness or notice.")
-@_ADDED
+@SIGNATURES
 def list_(family: str | None, role: str | None, extra: tuple[Path, ...]) -> None:
     """List the signatures by family: id, role, title."""
     catalog = _load(extra)
@@ -63,7 +56,7 @@ def _refuse_unknown(catalog: Catalog, kind: str, value: str | None) -> None:
 
 @command.command()
 @click.argument("identity", metavar="ID")
-@_ADDED
+@SIGNATURES
 def show(identity: str, extra: tuple[Path, ...]) -> None:
     """Print the file of a signature as it was written."""
     catalog = _load(extra)
@@ -123,7 +116,7 @@ def _shortened(text: str) -> str:
 
 @command.command()
 @click.argument("healthy", nargs=-1, type=click.Path(exists=True), metavar="[HEALTHY-LOG]...")
-@_ADDED
+@SIGNATURES
 @click.option("--all", "everything", is_flag=True, help="List also the lines whose loss must silence an example.")
 def report(healthy: tuple[str, ...], extra: tuple[Path, ...], everything: bool) -> None:
     """Report where the library is thin, double or costly; nothing in it is a fault as such.

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from logsig.options import COLOR, SIGNATURES
+
 if TYPE_CHECKING:
     from logsig.why import Clause, Why
 
@@ -18,15 +20,8 @@ _NAME = 10
 @click.command()
 @click.argument("identity", metavar="ID")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(), metavar="LOG...")
-@click.option(
-    "--signatures",
-    "extra",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="DIR",
-    help="Add signatures of DIR.",
-)
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour (default: auto).")
+@SIGNATURES
+@COLOR
 def command(identity: str, paths: tuple[str, ...], extra: tuple[Path, ...], color: str) -> None:
     """Say why a signature is, or isn't, the root cause in a log.
 

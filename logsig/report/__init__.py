@@ -9,9 +9,10 @@ from __future__ import annotations
 import pkgutil
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from logsig.record import dataclass
 
 if TYPE_CHECKING:
     from logsig.model import Diagnosis

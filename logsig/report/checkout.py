@@ -7,16 +7,17 @@ exist below the root are named, and never one that leads out of it. Reads no fil
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from logsig.late import late
+from logsig.record import dataclass
 
 if TYPE_CHECKING:
     from logsig.model import Cause, Frame
 
-_NOT_OURS = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python\d[\d.]*)/|^<|(?:^|/)torch/")
-_FRAME = re.compile(r'\bFile "([^"]{1,1000})", line (\d{1,7})(?:, in (\S+))?')
+_NOT_OURS = late(r"(?:^|/)(?:site-packages|dist-packages|lib/python\d[\d.]*)/|^<|(?:^|/)torch/")
+_FRAME = late(r'\bFile "([^"]{1,1000})", line (\d{1,7})(?:, in (\S+))?')
 ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE", "BUILDKITE_BUILD_CHECKOUT_PATH", "BUILD_SOURCESDIRECTORY")
 """Where GitHub, GitLab, Jenkins, Buildkite and Azure check a project out."""
 

@@ -6,10 +6,11 @@ its own; colour only repeats what the shape says.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from logsig.record import dataclass
 from logsig.report import cells, wording
+from logsig.report.lanes import LEGEND
 
 if TYPE_CHECKING:
     from logsig.report.lanes import Lane, Picture, Piece
@@ -28,15 +29,6 @@ COLORS = {
     "killed": "#8250c4",
     "failed": "#c62828",
     "first": "#d32f2f",
-}
-LEGEND = {
-    "step": "steps",
-    "wait": "waiting",
-    "last": "last sign of life",
-    "collateral": "failed in its wake",
-    "killed": "killed",
-    "failed": "failed",
-    "first": "failed first",
 }
 _LONGEST_NAME = 28
 _NICE = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400)

@@ -13,26 +13,28 @@ from dataclasses import fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from logsig.late import late
+
 if TYPE_CHECKING:
     from logsig.model import Evidence
 
 T = TypeVar("T")
 
 # Colour, cursor and title sequences mean nothing to a reader: they go. What is left of an odd one is shown escaped.
-_SEQUENCE = re.compile(
+_SEQUENCE = late(
     r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"  # CSI: colours, cursor
     r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c\n]{0,512}(?:\x07|\x1b\\|\x9c)"  # OSC: title, hyperlink, clipboard
     r"|\x1b[()*+][0-9A-Za-z]"  # character sets
 )
 # Controls (C0, DEL, C1), soft hyphen and joiners, bidi marks, embeddings and isolates, zero-width and invisible
 # letters, line and paragraph separators, byte-order mark, annotations and non-characters, tags, lone surrogates.
-_HIDDEN = re.compile(
+_HIDDEN = late(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
 )
 # Azure, GitHub (old form) and TeamCity act on these anywhere in a line; GitHub on ``::name`` at the start of one.
-_RUNNER = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
-_COMMAND = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
+_RUNNER = late(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
+_COMMAND = late(r"^(\s*):(?=:)", re.MULTILINE)
 
 
 def line(text: str) -> str:
@@ -115,9 +117,9 @@ def _show(found: re.Match[str]) -> str:
 
 # ---------------------------------------------------------------- Markdown
 
-_MARKED = re.compile(r"[\\`*\[\]<|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^(?:[-+#>=]|\d+(?=[.)]))")
+_MARKED = late(r"[\\`*\[\]<|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^(?:[-+#>=]|\d+(?=[.)]))")
 _CODE = r"`[^`]+`"
-_LIVE = re.compile(_CODE + r"|[^\s`]*(?:@|://|\bwww\.)[^\s`]*|(?<!\w)(?:GH-|#|!)\d+\b", re.IGNORECASE)
+_LIVE = late(_CODE + r"|[^\s`]*(?:@|://|\bwww\.)[^\s`]*|(?<!\w)(?:GH-|#|!)\d+\b", re.IGNORECASE)
 """Code between backticks, and words that a forge would turn into a link or a notification: both become code spans."""
 
 
@@ -201,7 +203,7 @@ def json_text(encoded: str) -> str:
     return _HIDDEN_IN_JSON.sub(lambda found: _json_escape(ord(found.group())), encoded)
 
 
-_HIDDEN_IN_JSON = re.compile(
+_HIDDEN_IN_JSON = late(
     "[\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
 )

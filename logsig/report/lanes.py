@@ -5,17 +5,26 @@ Ranks that behave alike share a lane, so that a thousand of them still fit on a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from logsig.record import dataclass
 from logsig.report import wording
 from logsig.report.ranks import MOST_ROWS, groups_of
 
 if TYPE_CHECKING:
     from logsig.model import Diagnosis, Mark, RankState, Timeline
 
-KINDS = ("step", "wait", "last", "collateral", "killed", "failed", "first")
-"""In the order in which they are drawn: the last covers the others."""
+LEGEND = {
+    "step": "steps",
+    "wait": "waiting",
+    "last": "last sign of life",
+    "collateral": "failed in its wake",
+    "killed": "killed",
+    "failed": "failed",
+    "first": "failed first",
+}
+"""Kind of mark -> its name for a reader, in the order in which they are drawn: the last covers the others."""
+KINDS = tuple(LEGEND)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from logsig.report import Options, cells
+from logsig.report.lanes import LEGEND
 from logsig.report.page import LEDGER_COLUMNS, Page
 
 if TYPE_CHECKING:
@@ -41,16 +42,7 @@ _ASCII_GLYPHS = {
     "failed": "x",
     "first": "X",
 }
-_LEGEND = {
-    "step": "steps",
-    "wait": "waiting",
-    "last": "last sign of life",
-    "collateral": "failed in its wake",
-    "killed": "killed",
-    "failed": "failed",
-    "first": "failed first",
-    "nothing": "no line",
-}
+_LEGEND = {**LEGEND, "nothing": "no line"}
 _TO_ASCII = {0x2013: "-", 0x2019: "'", ord("…"): "...", ord("—"): "-", ord("→"): "->", ord("“"): '"', ord("”"): '"'}
 
 

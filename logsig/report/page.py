@@ -6,9 +6,9 @@ out; they compose nothing. Knows no format.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from logsig.record import dataclass
 from logsig.report import inert, ranks, verdict, wording
 
 if TYPE_CHECKING:

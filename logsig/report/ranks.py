@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from logsig.late import late
+from logsig.record import dataclass
 from logsig.report import wording
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ MOST_ROWS = 12
 """More ranks than this are folded."""
 MOST_KINDS = 24
 """More kinds of fate than this are folded by state alone."""
-_DATE = re.compile(r"^(?:\d{4}-\d{2}-\d{2}[ T_]|\d{3,4} (?=\d{2}:))")
-_FRACTION = re.compile(r"([.,]\d{3})\d+")
+_DATE = late(r"^(?:\d{4}-\d{2}-\d{2}[ T_]|\d{3,4} (?=\d{2}:))")
+_FRACTION = late(r"([.,]\d{3})\d+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,10 +139,10 @@ def heat_map(hosts: Sequence[Host]) -> str:
 
 
 def bar(share: float) -> str:
-    """Draws a share as a bar."""
-    width = max(1.0, 120 * min(share, 1.0))
+    """Draws a count as a bar: ``share`` of the longest one."""
+    width = max(1.0, 160 * min(share, 1.0))
     return (
-        '<svg class="share" viewBox="0 0 120 12" width="120" height="12" aria-hidden="true">'
-        '<rect width="120" height="12" fill="currentColor" fill-opacity="0.08"/>'
+        '<svg class="share" viewBox="0 0 160 12" width="160" height="12" aria-hidden="true">'
+        '<rect width="160" height="12" fill="currentColor" fill-opacity="0.08"/>'
         f'<rect width="{width:.1f}" height="12" fill="{BAR}"/></svg>'
     )

@@ -182,13 +182,19 @@ def outcomes(found: Summary) -> str:
 
 def test_sentence(test: HostTest) -> str:
     """Says what the test of hosts rests on."""
-    rest = f"; {test.left_out:,} jobs whose hosts are known only in part were left out" if test.left_out else ""
+    rest = f"; {many(test.left_out, 'job')} whose hosts are known only in part left out" if test.left_out else ""
     if not test.jobs or not test.failures:
         return f"not tested: no failure's first host is known among jobs that name their hosts{rest}"
     return (
-        f"{test.tested:,} hosts tested over {test.jobs:,} jobs with {test.failures:,} failures whose first host is known"
+        f"{many(test.tested, 'host')} tested over {many(test.jobs, 'job')} with {many(test.failures, 'failure')}"
+        f" whose first host is known"
         f" (exact test against jobs of as many hosts, Benjamini-Hochberg at 5 %){rest}"
     )
+
+
+def many(count: int, word: str) -> str:
+    """Counts things: ``1 job``, ``2 jobs``."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def number(value: float) -> str:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MARK = "<!-- jobs -->"
 MOST_ROWS = 50_000
 """Rows of the table; a browser shows no more at once."""
+SHOWN_GROUPS = 12
+"""Kinds of failure that are shown at once; the rest is folded."""
 ORDERS: tuple[tuple[str, str, Callable[[Row], Any]], ...] = (
     ("job", "job", lambda row: ()),
     ("outcome", "outcome", lambda row: _RANK.get(row.outcome or "unread", 9)),
@@ -47,6 +49,7 @@ def write(result: Result, options: Options) -> Iterator[str]:
         summary=verdict.summary,
         outcomes=_fields.outcomes(verdict.summary),
         size=_fields.size(verdict.summary.size),
+        shown_groups=SHOWN_GROUPS,
         known=[_group(group, result) for group in verdict.groups if group.signature],
         unknown=[_group(group, result) for group in verdict.groups if not group.signature],
         gone=[_group(group, result) for group in verdict.gone],
@@ -129,7 +132,7 @@ def _group(group: Group, result: Result) -> dict[str, Any]:
         "count": group.count,
         "total": group.total,
         "share": f"{group.share:.0%}",
-        "bar": _raw(_charts.bar(group.share)),
+        "bar": _raw(_charts.bar(group.count / max(result.verdict.groups[0].count, 1) if group.count else 0.0)),
         "first": (group.first_seen or "").replace("T", " "),
         "last": (group.last_seen or "").replace("T", " "),
         "place": inert.line(place),

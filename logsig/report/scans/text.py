@@ -72,11 +72,14 @@ def rest(result: Result, options: Options) -> Iterator[str]:
     unknown = [group for group in verdict.groups if group.signature is None]
     yield from _section(_groups_title(verdict.summary, known), _groups(known, options), options)
     if unknown:
-        title = f"Not known to any signature: {sum(group.count for group in unknown):,} failures of {len(unknown)} kinds"
+        title = (
+            f"Not known to any signature: {_fields.many(sum(group.count for group in unknown), 'failure')}"
+            f" of {_fields.many(len(unknown), 'kind')}"
+        )
         yield from _section(title, _groups(unknown, options), options)
     if verdict.gone:
         yield from _section(
-            f"Gone: {len(verdict.gone)} kinds of earlier scans", _groups(verdict.gone, options), options
+            f"Gone: {_fields.many(len(verdict.gone), 'kind')} of earlier scans", _groups(verdict.gone, options), options
         )
     named = [host for host in verdict.hosts.hosts if host.is_named]
     title = f"Hosts that start failures more often than chance: {len(named) or 'none'}"
@@ -94,8 +97,8 @@ def _section(title: str, lines: Iterator[str], options: Options) -> Iterator[str
 def _groups_title(summary: Summary, known: Sequence[Group]) -> str:
     if not summary.groups:
         return "Failures: none"
-    failed = f"{summary.failures:,} of {summary.jobs:,} jobs failed"
-    return f"Failures: {failed}, {len(known):,} known kinds"
+    failed = f"{summary.failures:,} of {_fields.many(summary.jobs, 'job')} failed"
+    return f"Failures: {failed}, {_fields.many(len(known), 'known kind')}"
 
 
 def _groups(groups: Sequence[Group], options: Options) -> Iterator[str]:
@@ -155,7 +158,9 @@ def _hosts(hosts: Sequence[Host], groups: Sequence[Group], options: Options) -> 
 def _summary(summary: Summary, options: Options) -> Iterator[str]:
     times = f", {_moment(summary.first)} to {_moment(summary.last)}" if summary.first else ""
     yield from _wrapped(
-        f"{summary.jobs:,} jobs in {summary.files:,} files, {_fields.size(summary.size)}{times}", options, "  "
+        f"{_fields.many(summary.jobs, 'job')} in {_fields.many(summary.files, 'file')}, {_fields.size(summary.size)}{times}",
+        options,
+        "  ",
     )
     yield from _wrapped(_fields.outcomes(summary) or "nothing was read", options, "  ")
     if summary.remembered:

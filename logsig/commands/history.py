@@ -1,0 +1,153 @@
+"""``logsig history``: what a store of scans tells over time, per kind of failure and per host."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from logsig.options import COLOR
+
+if TYPE_CHECKING:
+    from logsig.batch.history import History, HostTrend, Trend
+    from logsig.report import Options
+
+MOST = 40
+
+
+class Day(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
+    """A day."""
+
+    name = "day"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 - click's signature
+        """Says in the help what may stand here."""
+        return "YYYY-MM-DD"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Checks what stands here."""
+        if not re.fullmatch(r"\d{4}-\d\d-\d\d", str(value)):
+            self.fail(f"found {value!r}, expected a day such as 2026-05-01", param, ctx)
+        return str(value)
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path(), metavar="[STORE]")
+@click.option("--store", metavar="FILE", help="The store that 'logsig scan --store FILE' keeps.")
+@click.option("--since", type=Day(), help="Only jobs that ended on that day or later.")
+@click.option("--group", metavar="ID", help="Only this kind of failure: its id, the start of it, or a signature.")
+@click.option("--host", metavar="NAME", help="Only jobs that ran on this host.")
+@click.option("-f", "--format", "form", type=click.Choice(["text", "jsonl"]), default="text", help="What to print.")
+@COLOR
+@click.pass_context
+def command(ctx: click.Context, /, file: str | None, store: str | None, form: str, color: str, **chosen: Any) -> None:
+    """Show what earlier scans found: how often each kind of failure came, when, and which hosts started it.
+
+    Reads the STORE that 'logsig scan --store' keeps; logs are not needed.
+    """
+    from logsig import console, outputs
+    from logsig.batch.history import history
+    from logsig.batch.store import Store
+
+    path = store or file
+    if path is None:
+        click.echo(ctx.get_help())
+        ctx.exit(2)
+    opened = Store(path, must_exist=True)
+    try:
+        found = history(opened, chosen["since"], chosen["group"], chosen["host"])
+    finally:
+        opened.close()
+    options = console.look(sys.stdout, color, root=os.curdir)
+    for piece in _json(found) if form == "jsonl" else _text(found, options):
+        outputs.write_stdout(piece)
+
+
+# ---------------------------------------------------------------- text
+
+
+def _text(found: History, options: Options) -> Iterator[str]:
+    ended = [scan for scan in found.scans if scan.state == "complete"]
+    first = found.scans[0].began[:10] if found.scans else "-"
+    last = found.scans[-1].began[:10] if found.scans else "-"
+    yield _bold(f"{found.jobs:,} jobs, {found.failures:,} failures", options) + (
+        f" in {len(found.scans):,} scans ({len(ended):,} complete), {first} to {last}\n"
+    )
+    yield from _trends(found.trends, options)
+    yield from _hosts(found.hosts, options)
+    yield "\n" + _bold("Scans", options) + "\n"
+    for scan in found.scans[-MOST:]:
+        jobs = f"{scan.jobs:,} jobs, {scan.failures:,} failures" if scan.jobs is not None else "no end"
+        yield f"  {scan.number:>5}  {scan.began.replace('T', ' ').rstrip('Z')}  {scan.state:<11}  {jobs}\n"
+
+
+def _trends(trends: tuple[Trend, ...], options: Options) -> Iterator[str]:
+    from logsig.batch.history import sparkline
+    from logsig.report import inert
+    from logsig.report.scans import _fields
+
+    yield "\n" + _bold("Kinds of failure", options) + "\n" if trends else "\nNo failures\n"
+    for trend in trends[:MOST]:
+        group = trend.group
+        status = f"  [{group.status}]" if group.status else ""
+        yield f"{group.count:>7,}  {group.id}  {_bold(inert.line(_fields.kind(group)), options)}{status}\n"
+        line = sparkline(group.days, is_ascii=options.ascii)
+        times = f"{(group.first_seen or '?')[:10]} to {(group.last_seen or '?')[:10]}"
+        hosts = ", ".join(f"{inert.line(name)} {count}" for name, count in list(trend.hosts.items())[:4])
+        yield f"         {times}  {line}\n" + (f"         first on {hosts}\n" if hosts else "")
+    if len(trends) > MOST:
+        yield f"         and {len(trends) - MOST:,} more: --format jsonl\n"
+
+
+def _hosts(hosts: tuple[HostTrend, ...], options: Options) -> Iterator[str]:
+    from logsig.batch.history import sparkline
+    from logsig.report import inert
+    from logsig.report.scans import _fields
+
+    if not hosts:
+        return
+    yield "\n" + _bold("Hosts that started failures", options) + "\n"
+    for host in hosts[:MOST]:
+        line = sparkline(host.days, is_ascii=options.ascii)
+        qs = [q for _, q in sorted(host.q_by_scan.items())]
+        told = f"q = {_fields.number(qs[-1])}" if qs else ""
+        yield f"{host.starts:>7,} of {host.jobs:,} jobs  {inert.line(host.name)}  {line}  {told}\n"
+    if len(hosts) > MOST:
+        yield f"         and {len(hosts) - MOST:,} more: --format jsonl\n"
+
+
+def _bold(text: str, options: Options) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if options.color else text
+
+
+# ---------------------------------------------------------------- JSON
+
+
+def _json(found: History) -> Iterator[str]:
+    from logsig.report import inert
+    from logsig.report.scans import _fields
+
+    for scan in found.scans:
+        told: dict[str, Any] = {"type": "scan", "scan": scan.number, "began": scan.began, "state": scan.state}
+        yield _line({**told, "jobs": scan.jobs, "failures": scan.failures})
+    for trend in found.trends:
+        group = _fields.group(trend.group)
+        group.pop("draft")
+        by_scan = [{"scan": number, "count": count} for number, count in sorted(trend.by_scan.items())]
+        yield inert.no_surrogates(_line({**group, "scans": by_scan, "hosts": dict(trend.hosts)}))
+    for host in found.hosts:
+        qs = [{"scan": number, "q": float(f"{q:.4g}")} for number, q in sorted(host.q_by_scan.items())]
+        told = {"type": "host", "host": host.name, "jobs": host.jobs, "starts": host.starts}
+        yield _line({**told, "days": dict(host.days), "scans": qs})
+    yield _line({"type": "summary", "jobs": found.jobs, "failures": found.failures, "days": dict(found.days)})
+
+
+def _line(value: dict[str, Any]) -> str:
+    from logsig.report import inert
+
+    return inert.json_text(json.dumps(value)) + "\n"

@@ -1,0 +1,63 @@
+"""Options that several commands take, and the kinds of values that click doesn't know."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+SIGNATURES = click.option(
+    "--signatures",
+    "extra",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="DIR",
+    help="Add signatures of DIR.",
+)
+COLOR = click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour (default: auto)."
+)
+
+
+class FormatFile(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
+    """``FORMAT=FILE``, with the command's own kinds of formats."""
+
+    name = "format=file"
+
+    def __init__(self, form: click.ParamType, example: str) -> None:  # type: ignore[type-arg]  # as above
+        self._form = form
+        self._example = example
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 - click's signature
+        """Says in the help what may stand here."""
+        return "FORMAT=FILE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Checks what stands here."""
+        if isinstance(value, tuple):
+            return value
+        name, sign, path = value.partition("=")
+        if not sign or not path:
+            self.fail(f"found {value!r}, expected FORMAT=FILE such as {self._example}", param, ctx)
+        return self._form.convert(name, param, ctx), path
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
+    """A number of bytes, with K, M, G or T for powers of 1,024."""
+
+    name = "size"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 - click's signature
+        """Says in the help what may stand here."""
+        return "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Checks what stands here."""
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"(\d+)\s*([kmgt]?)(?:i?b)?", value.strip().lower())
+        if not found or int(found[1]) == 0:
+            self.fail(f"found {value!r}, expected a size such as 500M or 2G", param, ctx)
+        return int(found[1]) << (10 * " kmgt".index(found[2] or " "))
