@@ -113,8 +113,8 @@ class Identity:
                 ranks.setdefault(node, set())
         if not size or len(ranks) != size or any(len(found) > 1 for found in ranks.values()):
             return {}
-        if self._task_seen or self._places:  # labels below the node: it isn't the node that tells ranks apart
-            return {}
+        if self._task_seen or self._places or self.notes.launcher == "torchrun":
+            return {}  # labels below the node tell ranks apart, or an agent's own lines stand among the ranks'
         told = {node: next(iter(found)) for node, found in ranks.items() if found}
         if len(set(told.values())) < 2:
             return {}

@@ -139,8 +139,9 @@ def one_missing(case: Case) -> Verdict | None:
     peers, quiet = case.peers, case.quiet()
     if not peers or not quiet:
         return None
-    if len(quiet) > 1 or len(peers) != len(case.ranks) - 1:
-        return _neighbours(case, quiet, peers)
+    unheard = set(range(max(case.ranks))) - case.ranks  # lower ranks must exist, and may have been the first
+    if len(quiet) > 1 or unheard or len(peers) != len(case.ranks) - 1:
+        return _neighbours(case, quiet | unheard, peers)
     rank = next(iter(quiet))
     story = case.story(rank)
     seen = story is not None and story.log.first_line is not None

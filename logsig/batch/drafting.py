@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 from logsig.errors import LogsigError
 
 if TYPE_CHECKING:
-    from logsig.model import Evidence, Excerpt
+    from logsig.model import Excerpt, Source
 
 BEFORE = 24
 AFTER = 4
 """Lines around the telling one that are looked at."""
 
 
-def draft_from(excerpts: Sequence[Excerpt], evidence: Evidence) -> str | None:
+def draft_from(excerpts: Sequence[Excerpt], place: Source) -> str | None:
     """Gives a draft, as ``signatures new`` would write it; None where the lines hold no message."""
     for excerpt in excerpts:
         last = excerpt.first_line + excerpt.data.count(b"\n")
-        if excerpt.origin.path == evidence.source.path and excerpt.first_line <= evidence.source.line <= last:
+        if excerpt.origin.path == place.path and excerpt.first_line <= place.line <= last:
             rows = excerpt.data.decode("utf-8", "replace").split("\n")
-            at = evidence.source.line - excerpt.first_line
+            at = place.line - excerpt.first_line
             start = max(0, at - BEFORE)
             near = [row.rstrip("\r") for row in rows[start : at + 1 + AFTER]]
-            return _draft(near, excerpt.first_line + start, evidence.source.line)
+            return _draft(near, excerpt.first_line + start, place.line)
     return None
 
 

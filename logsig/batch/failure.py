@@ -1,4 +1,4 @@
-"""What makes two failures the same: takes a cause or the odd lines of an unknown failure, gives a fingerprint.
+"""What makes two failures the same: takes a cause, or the masked line of an unknown failure, gives a fingerprint.
 
 The cause and its telling facts count; rank, time, address, pid, sequence number and all other numbers of chance don't.
 """
@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from logsig.batch.template import template_of
 from logsig.catalog import Catalog
-from logsig.model import Cause, Evidence
+from logsig.model import Cause
 from logsig.report.fingerprint import TELLING
 
 ALSO_TELLING = ("path", "signal", "exitcode", "inner_exception", "inner_message", "param_name", "detail", "last_error")
@@ -57,29 +56,3 @@ def fingerprint_of_template(template: str) -> str:
     """Names an unknown failure by its masked line."""
     return fingerprint("", {"line": template})
 
-
-_RAISED = re.compile(r"^\s*(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Timeout|Failure)\b")
-_GRAVE = re.compile(r"\b(?:fatal|panic|abort\w*|assert\w*|error|exception|fail\w*|killed)\b", re.IGNORECASE)
-
-
-def telling_line(lines: Sequence[Evidence]) -> Evidence | None:
-    """Chooses among the lines that stand out the one that names the failure: an exception, a grave word, the first."""
-    for pattern in (_RAISED, _GRAVE):
-        for line in lines:
-            if pattern.search(peeled(line.text)):
-                return line
-    return lines[0] if lines else None
-
-
-_PREFIX = re.compile(
-    r"^(?:\s*(?:\[[^\]\n]{1,80}\]:?|\d{1,6}:(?=\s)|<std(?:out|err)>:|\([A-Za-z_]\w* pid=\d+[^)]*\)"
-    r"|\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?|\d\d:\d\d:\d\d(?:[.,]\d+)?"
-    r"|[IWEF]\d{4}\b|std(?:out|err) [FP](?=\s)|(?:INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)\b:?|[-|:](?=\s)))+\s*"
-)
-
-
-def peeled(raw: str) -> str:
-    """Takes what launchers and loggers put in front off a quoted line, roughly: enough to compare lines."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", raw)
-    rest = _PREFIX.sub("", text, count=1)
-    return rest or text

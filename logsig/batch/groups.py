@@ -105,10 +105,10 @@ class Tally:
         example = kind.example
         return Group(
             id=key,
-            signature=example.signature,
-            title=example.title or example.template or "",
+            signature=None if example.template is not None else example.signature,
+            title=example.template or example.title or "",
             severity=example.severity,
-            facts=example.facts,
+            facts={} if example.template is not None else example.facts,
             count=kind.count,
             share=kind.count / max(self.failures + self.outcomes["recovered"], 1),
             first_seen=kind.first,

@@ -108,7 +108,7 @@ class Row:
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What tells this failure from others of its kind; numbers that vary by chance masked."""
     template: str | None = None
-    """The telling line of an unrecognised failure, masked."""
+    """The telling line, masked, of a failure that no signature knows, or of which only a witness tells."""
     summary: str | None = None
     remedy: str | None = None
     evidence_file: str | None = None
@@ -123,8 +123,8 @@ class Row:
 
     @property
     def is_failed(self) -> bool:
-        """Tells a failed job."""
-        return self.outcome in FAILED
+        """Tells a failed job: also one whose log stops behind a grave word that no signature knows."""
+        return self.outcome in FAILED or (self.outcome == "unfinished" and self.template is not None)
 
     def to_json(self) -> str:
         """Writes the row for the store."""

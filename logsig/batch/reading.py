@@ -16,10 +16,12 @@ from logsig.batch.archives import member_of
 from logsig.batch.model import Job, Row
 from logsig.batch.pool import BEGINS
 from logsig.batch.rowing import Read, row_of, unread
+from logsig.diagnosis import diagnose
 from logsig.inputs import Desk, Leaf, Place, Skipped, leaves, place_of
 from logsig.inputs.naming import order, origin_of
 from logsig.scan import together
 from logsig.skim import Search, Skimmed, read_place, skim
+from logsig.understand import understand
 from logsig.windows import Limits
 
 if TYPE_CHECKING:
@@ -153,10 +155,8 @@ class Reader:
     # ------------------------------------------------------------ answers
 
     def _conclude(self, job: Job, found: Found) -> Read | None:
-        import logsig
-
-        read = [item for item in found if isinstance(item, Skimmed)]
-        if not read:
+        """Gives the diagnosis, with the job as it was read."""
+        if not any(isinstance(item, Skimmed) for item in found):
             lost = tuple(_problems(found))
             return Read(None, lost) if lost or not found else None
         found = sorted(_with_agent(found), key=_order)
@@ -164,7 +164,10 @@ class Reader:
             found = [_without_task(item) for item in found]
         seen = together(found, self._engine)
         is_whole = sum(len(excerpt.data) for excerpt in seen.excerpts) >= sum(seen.sizes.values())
-        return Read(logsig.conclude(seen, self._catalog), tuple(_problems(found)), seen, is_whole)
+        files = tuple(dict.fromkeys(origin.path for origin in seen.origins))
+        log = understand(seen.excerpts, self._catalog, files, seen.doubts).job
+        answer = replace(diagnose(log, self._catalog), unreadable=seen.unreadable)
+        return Read(answer, tuple(_problems(found)), seen, log, is_whole)
 
     def _row(self, job: Job, answer: Read | None) -> Row | None:
         if answer is None:

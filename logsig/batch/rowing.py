@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from logsig.batch import failure, hosts
+from logsig.batch import failure, hosts, unknown
 from logsig.batch.drafting import draft_from
 from logsig.batch.model import Job, Row
 from logsig.batch.template import template_of
@@ -21,7 +21,7 @@ from logsig.batch.template import template_of
 if TYPE_CHECKING:
     from logsig.batch.reading import Manner
     from logsig.catalog import Catalog
-    from logsig.model import Diagnosis, Evidence, Excerpt, Scan
+    from logsig.model import Cause, Diagnosis, Excerpt, JobLog, LogLine, Scan, Source
 
 MOST_FILES = 20
 HEAD = 16 << 10
@@ -37,14 +37,9 @@ class Read:
     found: Diagnosis | None
     problems: tuple[str, ...] = ()
     seen: Scan | None = None
+    job: JobLog | None = None
     is_whole: bool = True
     """All bytes were kept: reading more would change nothing."""
-
-    @property
-    def diagnosis(self) -> Diagnosis:
-        """The diagnosis, where there is one."""
-        assert self.found is not None  # noqa: S101 - asked only then
-        return self.found
 
 
 def unread(job: Job, error: str, problems: tuple[str, ...] = (), *, set_aside: bool = False) -> Row:
@@ -66,17 +61,20 @@ def unread(job: Job, error: str, problems: tuple[str, ...] = (), *, set_aside: b
 
 def row_of(job: Job, read: Read, catalog: Catalog, manner: Manner) -> Row:
     """Gives the row of a job that was read."""
-    found, seen = read.diagnosis, read.seen
-    excerpts = seen.excerpts if seen is not None else ()
+    found, seen, log = read.found, read.seen, read.job
+    assert found is not None  # noqa: S101 - unread() is for the others
+    assert seen is not None  # noqa: S101
+    assert log is not None  # noqa: S101
     cause = found.root_cause
-    evidence = next(iter(cause.evidence), None) if cause else failure.telling_line(found.unexplained)
+    odd = unknown.telling_line(found, log, catalog)
+    template = template_of(odd.text) if odd is not None else NO_LINE if found.outcome == "unrecognised" else None
     facts = failure.telling_facts(cause, catalog) if cause else {}
-    template = _template(found, evidence)
-    ended, by = _ended(excerpts, job)
+    place, text = _shown(cause, odd)
+    ended, by = _ended(seen.excerpts, job)
     names, named_by = hosts.exposure(
         found.job.nodes,
         found.first_failing_node,
-        _heads(excerpts, evidence),
+        _heads(seen.excerpts, place),
         [log.path for log in job.logs],
         _nodes_expected(found),
     )
@@ -84,7 +82,7 @@ def row_of(job: Job, read: Read, catalog: Catalog, manner: Manner) -> Row:
         job=job.name,
         files=tuple(log.path for log in job.logs[:MOST_FILES]),
         file_count=len(job.logs),
-        size=sum(seen.sizes.values()) if seen is not None else job.size,
+        size=sum(seen.sizes.values()),
         outcome=found.outcome,
         signature=cause.signature if cause else None,
         family=cause.family if cause else None,
@@ -109,12 +107,12 @@ def row_of(job: Job, read: Read, catalog: Catalog, manner: Manner) -> Row:
         template=template,
         summary=cause.summary if cause else None,
         remedy=found.remedies[0].title if found.remedies else None,
-        evidence_file=evidence.source.path if evidence else None,
-        evidence_line=evidence.source.line if evidence else None,
-        evidence_text=evidence.text[:LONGEST] if evidence else None,
+        evidence_file=place.path if place else None,
+        evidence_line=place.line if place else None,
+        evidence_text=text[:LONGEST] if text else None,
         problems=read.problems,
-        seen=tuple(_seen(read, catalog)) if manner.baseline and found.outcome == "healthy" else (),
-        draft=draft_from(excerpts, evidence) if template is not None and evidence is not None else None,
+        seen=tuple(_printed(log, catalog)) if manner.baseline and found.outcome == "healthy" else (),
+        draft=draft_from(seen.excerpts, odd.source) if odd is not None else None,
     )
     if manner.reports is not None and row.is_failed:
         _write_report(found, os.path.join(manner.reports, report_name(job.name)))
@@ -122,18 +120,20 @@ def row_of(job: Job, read: Read, catalog: Catalog, manner: Manner) -> Row:
 
 
 def _group(signature: str | None, facts: dict[str, object], template: str | None) -> str | None:
-    if signature is not None:
-        return failure.fingerprint(signature, facts)
-    return failure.fingerprint_of_template(template) if template is not None else None
+    if template is not None:
+        return failure.fingerprint_of_template(template)
+    return failure.fingerprint(signature, facts) if signature is not None else None
+
+
+def _shown(cause: Cause | None, odd: LogLine | None) -> tuple[Source | None, str | None]:
+    """Gives the line that shows the failure: the odd one of an unknown failure, else the cause's."""
+    if odd is not None:
+        return odd.source, odd.raw
+    evidence = next(iter(cause.evidence), None) if cause else None
+    return (evidence.source, evidence.text) if evidence else (None, None)
 
 
 NO_LINE = "(no line stands out)"
-
-
-def _template(found: Diagnosis, evidence: Evidence | None) -> str | None:
-    if found.outcome != "unrecognised":
-        return None
-    return template_of(failure.peeled(evidence.text)) if evidence else NO_LINE
 
 
 # ---------------------------------------------------------------- time and place
@@ -174,7 +174,7 @@ def _changed(job: Job) -> tuple[str | None, str | None]:
         return None, None
 
 
-def _heads(excerpts: tuple[Excerpt, ...], evidence: Evidence | None) -> str:
+def _heads(excerpts: tuple[Excerpt, ...], failure_at: Source | None) -> str:
     """Gives the starts of the logs, up to where the failure speaks."""
     heads = []
     met: set[str] = set()
@@ -183,9 +183,8 @@ def _heads(excerpts: tuple[Excerpt, ...], evidence: Evidence | None) -> str:
             continue
         met.add(excerpt.origin.path)
         text = excerpt.data[:HEAD].decode("utf-8", "replace")
-        if evidence is not None and evidence.source.path == excerpt.origin.path:
-            first = min((number for number, _ in evidence.context), default=evidence.source.line)
-            text = "".join(text.splitlines(keepends=True)[: min(first, evidence.source.line) - 1])
+        if failure_at is not None and failure_at.path == excerpt.origin.path:
+            text = "".join(text.splitlines(keepends=True)[: failure_at.line - 1])
         heads.append(text)
     return "\n".join(heads)
 
@@ -201,25 +200,19 @@ def _nodes_expected(found: Diagnosis) -> int | None:
 # ---------------------------------------------------------------- baseline
 
 
-def _seen(read: Read, catalog: Catalog) -> Iterator[str]:
+def _printed(log: JobLog, catalog: Catalog) -> Iterator[str]:
     """Gives fingerprints of what a healthy run printed: events that could be causes, and lines that alarm."""
-    import logsig
     from logsig import unusual
     from logsig.model import Cause
 
-    if read.seen is None:
-        return
     keys: dict[str, None] = {}
-    text = b"\n".join(excerpt.data for excerpt in read.seen.excerpts).decode("utf-8", "replace")
-    for event in logsig.match_text(text, catalog):
-        entry = catalog.get(event.signature)
-        stand_in = Cause(event.signature, entry.family, "", "", "low", "", (), event.facts, "no")
-        keys[failure.fingerprint(event.signature, failure.telling_facts(stand_in, catalog))] = None
-        keys[f"={event.signature}"] = None
-    from logsig import lines
-
-    for line in unusual.find(lines.read(read.seen.excerpts).lines):
-        keys[failure.fingerprint_of_template(template_of(failure.peeled(line.raw)))] = None
+    for attempt in log.attempts:
+        for event in attempt.events:
+            entry = catalog.get(event.signature)
+            stand_in = Cause(event.signature, entry.family, "", "", "low", "", (), event.facts, "no")
+            keys[failure.fingerprint(event.signature, failure.telling_facts(stand_in, catalog))] = None
+    for line in unusual.find(log.lines):
+        keys[failure.fingerprint_of_template(template_of(line.text))] = None
     yield from list(keys)[:MOST_SEEN]
 
 

@@ -295,12 +295,11 @@ def _gone(store: Store, fingerprints: Sequence[str]) -> Iterator[Group]:
 def _reader(catalog: Catalog, manner: Manner) -> Reader:
     """Prepares all that workers share: engines, prefixes, modules."""
     import logsig
-    from logsig.engine import make_engine
 
     logsig.analyze_text(WARMING, catalog)
     if manner.reports is not None:
         import logsig.report.html
-    engine = make_engine([literal.decode() for literal in catalog.scan_literals])
+    engine = catalog.scan_engine()
     return Reader(catalog, engine, manner)
 
 

@@ -1,0 +1,76 @@
+"""Failures that no signature knows: takes a diagnosis and its job, gives the line that tells them apart.
+
+Unknown is what was recognised as a failure without a cause; what only a witness reports (an exit code, a launcher's
+table); and a log that stops behind a grave word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from logsig import unusual
+from logsig.catalog import Catalog
+from logsig.facts import read_step
+from logsig.model import Diagnosis, JobLog, LogLine
+
+END = 12
+"""Lines at the end of a log in which a grave word says that it stopped there."""
+RAISED = re.compile(r"^\s*(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Timeout|Failure)\b")
+GRAVE = re.compile(
+    r"\b(?:fatal|panic|abort(?:ed|ing)?|assert\w*|error|exception|fail(?:ed|ure|ing)?|killed|crash\w*)\b", re.IGNORECASE
+)
+
+
+def telling_line(found: Diagnosis, job: JobLog, catalog: Catalog) -> LogLine | None:
+    """Gives the line by which an unknown failure is known again; None where the cause is known, or nothing stands out."""
+    if found.outcome == "unrecognised":
+        return _choose(list(_lines_of(found, job))) or _choose(_odd(job))
+    if found.root_cause is not None:
+        entry = catalog.signatures.get(found.root_cause.signature)
+        return _choose(_odd(job)) if entry is not None and entry.role == "witness" else None
+    if found.outcome == "unfinished":
+        last = _last_words(job)
+        return _choose([line for line in _odd(job) if id(line) in last and _is_grave(line)])
+    return None
+
+
+def _last_words(job: JobLog) -> set[int]:
+    """Gives the lines at the end that no step follows: what trained on was no end."""
+    words: set[int] = set()
+    for line in reversed(job.lines[-END:]):
+        if read_step(line.text) is not None:
+            break
+        words.add(id(line))
+    return words
+
+
+def _lines_of(found: Diagnosis, job: JobLog) -> Iterator[LogLine]:
+    """Gives the lines that the diagnosis shows in place of a cause."""
+    wanted = {(each.source.path, each.source.line) for each in found.unexplained}
+    return (line for line in job.lines if (line.source.path, line.source.line) in wanted)
+
+
+def _odd(job: JobLog) -> list[LogLine]:
+    """Gives alarming lines that no signature speaks of."""
+    told = {
+        (line.source.path, line.source.line)
+        for attempt in job.attempts
+        for event in attempt.events
+        for line in (event.line, *event.lines)
+    }
+    rest = [line for line in job.lines if (line.source.path, line.source.line) not in told]
+    return list(unusual.find(rest))
+
+
+def _choose(lines: Sequence[LogLine]) -> LogLine | None:
+    """Prefers an exception, then a grave word, then the first."""
+    for pattern in (RAISED, GRAVE):
+        for line in lines:
+            if pattern.search(line.text):
+                return line
+    return lines[0] if lines else None
+
+
+def _is_grave(line: LogLine) -> bool:
+    return RAISED.search(line.text) is not None or GRAVE.search(line.text) is not None
