@@ -30,7 +30,7 @@ def _why(claim: Exit, story: Story | None) -> str:
 
 
 def _tie(case: Case, claim: Exit) -> str:
-    """Without an error file the table's time is when the agent looked (messages.md 5.1)."""
+    """Without an error file the table's time is when the agent looked."""
     if claim.error_file is not None:
         return ""
     times = {item.time for item in case.stories.attempt.exits if item.witness == "elastic-child-failed"}

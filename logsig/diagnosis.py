@@ -1,22 +1,19 @@
 """Concludes: from the job to the answer.
 
-Takes a ``JobLog``, gives a ``Diagnosis``. Judges every attempt, chooses the one that tells the cause, and composes all
-sentences, rows and facts of the answer. Prints nothing.
+Takes a ``JobLog``, gives a ``Diagnosis``: the attempts as ``judging`` judges them, and all sentences, rows and facts of
+the answer. Prints nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from logsig import causes, marks, remedy, states, tracebacks, unusual
+from logsig import causes, judging, marks, remedy, states, tracebacks, unusual
 from logsig.catalog import Catalog
-from logsig.facts import FINISHED
-from logsig.first import decide
 from logsig.model import (
     MAX_WORLD,
-    AttemptResult,
     Cause,
     Collateral,
     Confidence,
@@ -29,156 +26,19 @@ from logsig.model import (
     Outcome,
     Retryable,
 )
-from logsig.record import dataclass
-from logsig.stories import Stories, tell
-from logsig.verdict import Verdict
 
-INTERRUPTIONS = {
-    "slurm-time-limit",
-    "slurm-cancelled",
-    "preempted",
-    "sigint-user",
-    "sigterm-external",
-    "sighup",
-    "launcher-time-limit",
-}
-FINDINGS = {
-    "early-exit": "rank-exited-early",
-    "exit-code": "worker-exit",
-    "silent-end": "job-silent-hang",
-    "exit-sigterm": "sigterm-external",
-}
 MAX_EVIDENCE = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """One attempt with its verdict."""
-
-    stories: Stories
-    verdict: Verdict
-    outcome: Outcome
 
 
 def diagnose(job: JobLog, catalog: Catalog) -> Diagnosis:
     """Returns the answer for the whole job: the first attempt that failed gives the cause, the last one the outcome."""
-    judged = judge(job, catalog)
-    answer = _Answer(job, catalog, telling(judged), _outcome(judged, _failed(judged)))
-    return replace(answer.compose(), attempts=tuple(_attempt_result(item) for item in judged))
-
-
-def judge(job: JobLog, catalog: Catalog) -> list[Judged]:
-    """Returns every attempt with its verdict."""
-    return [_judge(job, number, catalog) for number in range(len(job.attempts))]
-
-
-def _failed(judged: Sequence[Judged]) -> list[Judged]:
-    return [item for item in judged if item.outcome not in ("healthy", "unfinished", "empty")]
-
-
-def _judge(job: JobLog, number: int, catalog: Catalog) -> Judged:
-    attempt = job.attempts[number]
-    stories = tell(attempt, catalog)
-    verdict = decide(stories, catalog, _world_size(job))
-    if verdict.root is None and verdict.finding is not None:
-        verdict = replace(verdict, root=_stand_in(verdict, stories, catalog))
-    return Judged(stories, verdict, _attempt_outcome(job, stories, verdict))
-
-
-def _world_size(job: JobLog) -> int | None:
-    """The world size as announced, else as failures tell it (``4/5 clients joined``)."""
-    announced = job.facts.get("world_size")
-    told = [
-        int(event.facts["world_size"])
-        for attempt in job.attempts
-        for event in attempt.events
-        if "world_size" in event.facts
-    ]
-    return announced or max(told, default=None)
-
-
-def _stand_in(verdict: Verdict, stories: Stories, catalog: Catalog) -> Event | None:
-    """The event for a finding that no line of its own carries: it stands on the line that shows it best."""
-    name = next(iter(catalog.derived.get(verdict.finding or "", ())), FINDINGS.get(verdict.finding or ""))
-    if name is None or name not in catalog.signatures:
-        return None
-    story = stories.ranks.get(verdict.rank) if verdict.rank is not None else None
-    ending = (story.failed_code or story.ending) if story else next(iter(stories.failed_exits), None)
-    line = verdict.line
-    facts: dict[str, Any] = {}
-    if verdict.finding == "early-exit" and story is not None:
-        line = story.log.exhausted or story.log.finished or story.log.last_line
-    elif ending is not None:
-        line = ending.line
-        facts = {
-            key: value
-            for key, value in {"exitcode": ending.code, "pid": ending.pid, "host": ending.node}.items()
-            if value is not None
-        }
-    if line is None:
-        return None
-    return Event(
-        name,
-        catalog.get(name).role,
-        line,
-        line.text,
-        facts,
-        verdict.rank,
-        line.node or (story.log.node if story else None),
-        stories.attempt.number,
-    )
-
-
-def _attempt_outcome(job: JobLog, stories: Stories, verdict: Verdict) -> Outcome:
-    attempt = stories.attempt
-    if verdict.root is not None:
-        return "interrupted" if verdict.root.signature in INTERRUPTIONS else "failure"
-    if verdict.rank is not None or stories.failed_exits or verdict.finding:
-        return "unrecognised"
-    if any(log.finished for log in attempt.ranks.values()) or _said_finished(job, attempt.number):
-        return "healthy"
-    if not job.lines:
-        return "empty"
-    return "unfinished"
-
-
-def _said_finished(job: JobLog, number: int) -> bool:
-    tail = [line for line in job.lines[-400:] if line.attempt in (None, number)]
-    return any(FINISHED.search(line.text[:300]) for line in tail)
-
-
-def telling(judged: Sequence[Judged]) -> Judged:
-    """Returns the attempt that tells the cause: the earliest failed one that names it; later ones only followed."""
-    failed = _failed(judged)
-    named = [item for item in failed if item.verdict.root is not None]
-    return (named or list(failed) or list(judged[-1:]))[0]
-
-
-def _outcome(judged: Sequence[Judged], failed: Sequence[Judged]) -> Outcome:
-    last = judged[-1].outcome
-    if failed and judged[-1] not in failed and len(judged) > 1:
-        went_on = judged[-1].stories.attempt.last_progress_order >= 0
-        return "recovered" if last == "healthy" or went_on else failed[0].outcome
-    return failed[0].outcome if failed else last
-
-
-def _attempt_result(item: Judged) -> AttemptResult:
-    steps = [log.last_step for log in item.stories.attempt.ranks.values() if log.last_step is not None]
-    root = item.verdict.root
-    return AttemptResult(
-        item.stories.attempt.number,
-        item.outcome,
-        root.signature if root else None,
-        item.verdict.rank,
-        max(steps, default=None),
-    )
-
-
-# ---------------------------------------------------------------- composing
+    judged = judging.judge(job, catalog)
+    answer = _Answer(job, catalog, judging.telling(judged), judging.outcome(judged))
+    return replace(answer.compose(), attempts=tuple(judging.result(item) for item in judged))
 
 
 class _Answer:
-    def __init__(self, job: JobLog, catalog: Catalog, judged: Judged, outcome: Outcome) -> None:
+    def __init__(self, job: JobLog, catalog: Catalog, judged: judging.Judged, outcome: Outcome) -> None:
         self.job = job
         self.catalog = catalog
         self.stories = judged.stories
@@ -194,7 +54,7 @@ class _Answer:
         verdict = self.verdict
         cause = self._cause(self.root, self.facts, True) if self.root is not None else None
         shown = self.outcome not in ("healthy", "unfinished", "empty")
-        rows = states.rows(self.stories, verdict, self.catalog, _world_size(self.job))
+        rows = states.rows(self.stories, verdict, self.catalog, judging.world_size(self.job))
         silent = self._silent()
         return Diagnosis(
             job=self._job(),
@@ -240,7 +100,7 @@ class _Answer:
         return JobFacts(
             self.job.files,
             facts.get("launcher"),
-            _world_size(self.job),
+            judging.world_size(self.job),
             seen,
             self.job.nodes,
             len(self.job.attempts),
@@ -377,7 +237,7 @@ class _Answer:
         )
 
     def _silent(self) -> tuple[int, ...]:
-        size = _world_size(self.job)
+        size = judging.world_size(self.job)
         if not size or size > MAX_WORLD or not self.stories.ranks:
             return ()
         speaking = {rank for rank, story in self.stories.ranks.items() if story.log.first_line is not None}
@@ -385,7 +245,7 @@ class _Answer:
 
     def _doubts(self) -> tuple[str, ...]:
         found = list(self.job.doubts)
-        size = _world_size(self.job)
+        size = judging.world_size(self.job)
         seen = len(self.stories.ranks)
         if self.root is not None and size and seen < size and self.verdict.scope != "not-a-rank":
             found.append(f"{size - seen} of {size} ranks said nothing in what was read")

@@ -1,7 +1,6 @@
 """How the processes of one attempt ended, and which of these ends were the launcher's own doing.
 
 Takes an ``Attempt`` and its exit reports; gives ``Endings`` to ask. Knows nothing of what the ranks printed.
-Rules: first-rank-rules 5; messages.md section 9.
 """
 
 from __future__ import annotations

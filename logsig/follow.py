@@ -1,22 +1,24 @@
 """A log that still grows: takes a path or stdin, gives a scan of all so far whenever there may be news.
 
-    follow(path, engine, *, stdin=None, pace=Pace()) -> Iterator[model.Scan]
+    follow(path, engine, *, stdin=None, pace=Pace(), is_over=...) -> Iterator[News]
 
-News: messages that a literal finds, once the log has paused after them; a silence, which grows longer each time it is
-told; the end of a pipe; a file that begins anew. The work is constant for each new byte: what was read is never read
-again, and a scan is made only for news. The caller decides whether the diagnosis has changed.
+News: a message that a literal finds, at once and again when the log has paused after it; a silence; a minute that went
+by without either; the end. The work is constant for each new byte: what was read is never read again, and looking at
+it all takes a small share of the time, however much there would be to tell. The caller decides whether the diagnosis
+has changed.
 """
 
 from __future__ import annotations
 
 import io
 import os
-import select
+import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
 from typing import NamedTuple, Protocol
 
-from logsig.blocks import BLOCK, NEWLINE, Block, StreamSource
+from logsig.blocks import NEWLINE, Block, StreamSource
 from logsig.engine import Engine, make_engine
 from logsig.errors import InputError
 from logsig.inputs import STDIN, fault
@@ -25,10 +27,16 @@ from logsig.look import look
 from logsig.model import Origin, Scan
 from logsig.scan import together
 from logsig.skim import RING, Search, Skimmed, finish
+from logsig.stdin import Stdin
 from logsig.windows import Keeper, Limits, Ring
 
 LONGEST = 1 << 20
 """Bytes without a newline that are waited for before the line is cut."""
+PIECE = 1 << 18
+"""Bytes taken in one read."""
+OLDER = 8
+"""Files of the same name, cut or replaced since, that are remembered."""
+PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"PK\x03\x04")
 
 
 class Pace(NamedTuple):
@@ -36,62 +44,156 @@ class Pace(NamedTuple):
 
     look: float = 0.5
     """Between two looks at a file that doesn't grow."""
-    settle: float = 2.0
-    """Pause after a message: a failing job prints more."""
+    glance: float = 0.5
+    """From a first message to the first look at it: what belongs to it comes in one go."""
+    settle: float = 3.0
+    """Pause of the messages after which they are taken as complete: a failing job prints more."""
     most: float = 15.0
-    """A job that never pauses is told about after this."""
-    silence: float = 300.0
-    """First silence that is news; each further one is twice as long."""
+    """Messages that never pause are told after this."""
+    silence: float = 120.0
+    """First silence that is news; each further one is half as long again."""
+    check: float = 60.0
+    """A log that says nothing remarkable is looked at that often: steps may have stopped while other lines come."""
+    rest: float = 10.0
+    """So many times as long as it took to tell the last news, nothing is told."""
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
 
+class Kind(Enum):
+    """Why there is news."""
+
+    SEEN = "seen"
+    """A literal was found a moment ago; more may follow."""
+    SETTLED = "settled"
+    """No further one was found for a while."""
+    SILENT = "silent"
+    CHECK = "check"
+    ANEW = "anew"
+    """The file was cut or replaced."""
+    END = "end"
+
+
+class News(NamedTuple):
+    """All that was read so far, and when."""
+
+    kind: Kind
+    scan: Scan
+    time: float
+    """On the clock of the pace."""
+    quiet: float
+    """Seconds since the last byte."""
+
+
 def follow(
-    path: str, engine: Engine | Sequence[str], *, stdin: io.RawIOBase | None = None, pace: Pace | None = None
-) -> Iterator[Scan]:
-    """Gives a scan for each news, the last one at the end of a pipe; a file is followed until the caller stops."""
+    path: str,
+    engine: Engine | Sequence[str],
+    *,
+    stdin: Stdin | None = None,
+    pace: Pace | None = None,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Iterator[News]:
+    """Gives news until the end of a pipe, or until the caller says that it ``is_over``; the last is the end."""
     search = Search(make_engine(engine) if isinstance(engine, Sequence) else engine, Limits())
     pace = pace or Pace()
-    growing: _Growing = _Pipe(stdin, pace) if path == "-" else _File(path, pace)
-    done: list[Skimmed] = []
+    growing = _growing(path, stdin, pace)
+    older = _Older()
     part = _Part(growing.origin, search)
-    news = _News(pace)
-    while True:
+    timer = _Timer(pace)
+    while not is_over():
         data = growing.read()
-        if data is None:  # the end of a pipe, or of a file that was replaced or cut
-            done.append(part.finish(growing.why))
-            yield together(done, search.engine)
-            if growing.is_over:
-                return
+        if data is None and growing.is_pipe:
+            break
+        if data is None:  # a file that was replaced or cut
+            older.add(part.finish(growing.why))
             part = _Part(growing.origin, search)
-        elif part.take(data, news):
-            yield together([*done, part.finish()], search.engine)
+            kind: Kind | None = Kind.ANEW
+        else:
+            kind = timer.due(bool(data), part.take(data))
+        if kind is not None:
+            yield News(kind, older.scan(search.engine, part.finish()), *timer.times())
+            timer.rest()
+    yield News(Kind.END, older.scan(search.engine, part.finish(growing.why)), *timer.times())
 
 
-class _News:
+def _growing(path: str, stdin: Stdin | None, pace: Pace) -> _Growing:
+    if path == "-":
+        return _Pipe(stdin or Stdin(lambda _: None), Origin(STDIN), pace)
+    try:
+        if not stat.S_ISFIFO(os.stat(path).st_mode):
+            return _File(path, pace)
+        return _Pipe(Stdin(lambda _: None, os.open(path, os.O_RDONLY)), origin_of(path), pace)
+    except OSError as error:
+        raise InputError(f"{path}: {fault(error)}") from error
+
+
+class _Timer:
     """Decides when what was found is worth telling."""
 
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
-        self._last_byte = pace.now()
+        self._told = self._last_byte = self._last_find = pace.now()
         self._first_find: float | None = None
+        self._was_seen = False
         self._silence = pace.silence
+        self._earliest = 0.0
+        self._has_more = False
 
-    def come(self, has_data: bool, has_hits: bool) -> bool:
-        """Tells whether it is time, after a read."""
+    def times(self) -> tuple[float, float]:
+        """Gives the time, and for how long it has been quiet."""
+        now = self._pace.now()
+        return now, now - self._last_byte
+
+    def rest(self) -> None:
+        """Is called when news were told; how long that took says how long to wait."""
+        now = self._pace.now()
+        self._earliest = now + min(self._pace.rest * (now - self._told), self._pace.most)
+
+    def due(self, has_data: bool, has_hits: bool) -> Kind | None:
+        """Tells whether it is time, after a read, and for what."""
         now = self._pace.now()
         if has_data:
-            self._last_byte, self._silence = now, self._pace.silence
-        if has_hits and self._first_find is None:
-            self._first_find = now
-        quiet = now - self._last_byte
-        if self._first_find is not None and (quiet >= self._pace.settle or now - self._first_find >= self._pace.most):
-            self._first_find = None
-            return True
-        if quiet >= self._silence:
-            self._silence *= 2
-            return True
-        return False
+            self._last_byte, self._silence, self._has_more = now, self._pace.silence, True
+        if has_hits:
+            self._last_find = now
+            self._first_find = now if self._first_find is None else self._first_find
+        kind = self._kind(now) if now >= self._earliest else None
+        if kind is not None:
+            self._told, self._has_more = now, False
+        return kind
+
+    def _kind(self, now: float) -> Kind | None:
+        pace, first = self._pace, self._first_find
+        if first is not None and (now - self._last_find >= pace.settle or now - first >= pace.most):
+            self._first_find, self._was_seen = None, False
+            return Kind.SETTLED
+        if first is not None and not self._was_seen and now - first >= pace.glance:
+            self._was_seen = True
+            return Kind.SEEN
+        if now - self._last_byte >= self._silence:
+            self._silence *= 1.5
+            return Kind.SILENT
+        return Kind.CHECK if self._has_more and first is None and now - self._told >= pace.check else None
+
+
+class _Older:
+    """What was found in files of this name before the present one: the latest few."""
+
+    def __init__(self) -> None:
+        self._found: list[Skimmed] = []
+        self._forgotten = 0
+
+    def add(self, found: Skimmed) -> None:
+        self._found.append(found)
+        self._forgotten += len(self._found) > OLDER
+        del self._found[:-OLDER]
+
+    def scan(self, engine: Engine, last: Skimmed) -> Scan:
+        """Gives all that is remembered, in order."""
+        if self._forgotten:
+            doubt = f"{last.origin.path}: {self._forgotten} earlier files of this name were forgotten"
+            last = last._replace(doubts=(*last.doubts, doubt))
+        return together([*self._found, last], engine)
 
 
 class _Part:
@@ -103,13 +205,14 @@ class _Part:
         self._keeper = Keeper(search.limits)
         self._ring = Ring(max(RING, search.limits.whole))
         self._before = b"\n" * search.engine.longest
-        self._pending = b""
+        self._pending = bytearray()
 
-    def take(self, data: bytes, news: _News) -> bool:
-        """Takes new bytes; tells whether there is news."""
+    def take(self, data: bytes) -> bool:
+        """Takes new bytes; tells whether a literal was found."""
+        newline = data.rfind(b"\n") + 1
+        stop = len(self._pending) + newline if newline else 0
         self._pending += data
-        stop = self._pending.rfind(b"\n") + 1 or (len(self._pending) if len(self._pending) > LONGEST else 0)
-        return news.come(bool(data), self._look(stop))
+        return self._look(len(self._pending) if not stop and len(self._pending) > LONGEST else stop)
 
     def finish(self, why: str | None = None) -> Skimmed:
         """Gives what was found so far, a line without its end included."""
@@ -121,7 +224,8 @@ class _Part:
         """Looks at the pending bytes up to ``stop``; tells whether a literal was found."""
         if not stop:
             return False
-        text, self._pending = self._pending[:stop], self._pending[stop:]
+        text = bytes(self._pending[:stop])
+        del self._pending[:stop]
         start = len(self._before)
         data = bytearray(self._before + text)
         is_clean = data[start - 1] == NEWLINE
@@ -139,29 +243,29 @@ class _Growing(Protocol):
 
     origin: Origin
     why: str | None
-    is_over: bool
+    is_pipe: bool
 
     def read(self) -> bytes | None:
         """Gives new bytes, none after a short wait, None at an end."""
 
 
 class _Pipe:
-    """Stdin."""
+    """Stdin, or a FIFO."""
 
-    why: str | None = None
-    is_over = True
+    is_pipe = True
 
-    def __init__(self, stdin: io.RawIOBase | None, pace: Pace) -> None:
-        self.origin = Origin(STDIN)
-        self._stream = stdin if stdin is not None else io.FileIO(0, "rb", closefd=False)
+    def __init__(self, stream: Stdin, origin: Origin, pace: Pace) -> None:
+        self.origin = origin
+        self.why: str | None = None
+        self._stream = stream
         self._pace = pace
 
     def read(self) -> bytes | None:
         """Waits for bytes at most as long as between two looks at a file."""
-        if not select.select([self._stream], [], [], self._pace.look)[0]:
-            return b""
         try:
-            return self._stream.read(BLOCK) or None
+            if not self._stream.is_ready(self._pace.look):
+                return b""
+            return self._stream.read(PIECE) or None
         except OSError as error:
             self.why = fault(error)
             return None
@@ -170,47 +274,50 @@ class _Pipe:
 class _File:
     """A file that may grow, be cut, or be replaced by another of its name."""
 
-    is_over = False
+    is_pipe = False
 
     def __init__(self, path: str, pace: Pace) -> None:
         self.origin = origin_of(path)
         self.why: str | None = None
         self._path = path
         self._pace = pace
-        self._file = self._open()
-
-    def _open(self) -> io.FileIO:
-        try:
-            return io.FileIO(self._path, "rb")
-        except OSError as error:
-            raise InputError(f"{self._path}: {fault(error)}") from error
+        self._file = io.FileIO(path, "rb")
+        if os.pread(self._file.fileno(), 8, 0).startswith(PACKED):
+            raise InputError(f"{path}: is compressed and can't be followed; without --follow it is read")
 
     def read(self) -> bytes | None:
         """Gives the next bytes; at the end of the file waits, and looks whether it is still the same."""
         try:
-            data = self._file.read(BLOCK)
-        except OSError as error:
-            data, self.why = None, fault(error)
-        if data:
-            return data
-        if self._is_cut():
-            self._file.seek(0)
-            self.why = "the file was cut and begins anew"
-            return None
-        if self._is_replaced():
-            self._file.close()
-            self._file = self._open()
-            self.why = "the file was replaced by a new one"
-            return None
+            data = self._file.read(PIECE)
+            if data or self._is_cut() or self._is_replaced():
+                return data or None
+        except OSError as error:  # a file system that fails may come back
+            self.why = fault(error)
         self._pace.sleep(self._pace.look)
         return b""
 
     def _is_cut(self) -> bool:
-        return os.fstat(self._file.fileno()).st_size < self._file.tell()
+        """Tells a file that is shorter than what was read, and goes to its start."""
+        if os.fstat(self._file.fileno()).st_size >= self._file.tell():
+            return False
+        self._file.seek(0)
+        self.why = "the file was cut and begins anew"
+        return True
 
     def _is_replaced(self) -> bool:
+        """Tells another file under the same name, and opens that one once the old one has said all."""
         try:
             there = os.stat(self._path)
-        except OSError:
+            if os.path.samestat(there, os.fstat(self._file.fileno())) or self._has_more():
+                return False
+            new = io.FileIO(self._path, "rb")
+        except FileNotFoundError:
             return False  # moved away; the new one isn't there yet
-        return not os.path.samestat(there, os.fstat(self._file.fileno()))
+        self._file.close()
+        self._file = new
+        self.why = "the file was replaced by a new one"
+        return True
+
+    def _has_more(self) -> bool:
+        """Tells whether the writer added to the old file after it was read and before it was replaced."""
+        return os.fstat(self._file.fileno()).st_size > self._file.tell()

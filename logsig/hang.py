@@ -1,7 +1,7 @@
 """Hangs without an error: a log that stops in mid-training, or an outside stop long after the last step.
 
-Takes stories, gives ``Hang`` only on positive evidence (design: a lagging rank, a gap of many step times before a later
-line, an outside kill after a gap). Ranks whose output was never captured are not called silent.
+Takes stories, gives ``Hang`` only on positive evidence: a lagging rank, a gap of many step times before a later line, an
+outside kill after a gap. Ranks whose output was never captured are not called silent.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def find(stories: Stories, outside_time: float | None = None, outside: bool = Fa
     attempt = stories.attempt
     if attempt.last_progress_order < 0 or any(story.log.finished for story in stories.ranks.values()):
         return None
-    gap = _gap(logs, attempt.last_progress_time, outside_time if outside_time is not None else attempt.last_time)
+    ends = (outside_time, attempt.now, attempt.last_time)
+    gap = _gap(logs, attempt.last_progress_time, next((end for end in ends if end is not None), None))
     lagging, lag = _lagging(logs)
     reasons: list[str] = []
     if lagging is not None and (lag >= CLEAR_LAG or gap or outside):
@@ -46,8 +47,8 @@ def find(stories: Stories, outside_time: float | None = None, outside: bool = Fa
         others = f"the other {len(logs) - 1} ranks step {leaders}"
         reasons.append(f"Rank {lagging.rank} reported step {lagging.last_step} last, {others}.")
     if gap:
-        end = "job was stopped" if outside else "last line"
-        silence = f"The last step was reported {_duration(gap)} before the {end}"
+        end = "before the job was stopped" if outside else "before the last line" if attempt.now is None else "ago"
+        silence = f"The last step was reported {_duration(gap)} {end}"
         reasons.append(f"{silence}; until then steps came every {_step(logs)}.")
     line = lagging.last_step_line if lagging is not None else _last(logs)
     if not reasons or line is None or (not gap and lag < CLEAR_LAG):

@@ -1,7 +1,6 @@
 """Rules on what failed by itself: an odd one in a comparison, a stop from outside, one rank, several ranks.
 
-Each takes a ``Case`` and gives a ``Verdict``, or nothing where it doesn't apply (rules 1, 2, 4, 7, 10, 12 and 13 on
-the first rank).
+Each takes a ``Case`` and gives a ``Verdict``, or nothing where it doesn't apply.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Value = tuple[Any, ...]
 
 
 def mismatch(case: Case) -> Verdict | None:
-    """In a comparison that ranks report of one another, the minority value marks the rank (rule 7)."""
+    """In a comparison that ranks report of one another, the minority value marks the rank."""
     found = [event for event in case.roots if event.signature in MISMATCHES]
     rest = [event for event in case.roots if event not in found and case.entry(event).points_at == "speaker"]
     if not found or rest:
@@ -169,7 +168,7 @@ def _hung_before(case: Case, found: Sequence[Event]) -> Verdict | None:
 
 
 def own_failures(case: Case) -> Verdict | None:
-    """A rank's own failure outranks any number of peer errors, whatever the order (rules 1, 2, 4)."""
+    """A rank's own failure outranks any number of peer errors, whatever the order."""
     found = [event for event in case.roots if not causes.is_outside(event, case.catalog)]
     ranked = [event for event in found if event.rank is not None]
     if not found:
@@ -249,7 +248,7 @@ def _symmetric_reason(case: Case, event: Event, failed: tuple[int, ...], rest: i
 
 
 def _several(case: Case, found: Sequence[Event]) -> Verdict:
-    """Several own failures: a peer error between them, or the clock, tells which was first (rules 12, 13)."""
+    """Several own failures: a peer error between them, or the clock, tells which was first."""
     failed = in_order(found)
     first = min(found, key=lambda event: event.order)
     names = f"{name_ranks(failed).capitalize()} each failed by themselves"
@@ -284,7 +283,7 @@ def _ordered(first: Event, failed: tuple[int, ...], grade: Grade, said: str) -> 
 
 
 def _peer_between(case: Case, found: Sequence[Event]) -> bool:
-    """True if some rank lost a peer after the earliest own failure and before every other one began (rule 12)."""
+    """True if some rank lost a peer after the earliest own failure and before every other one began."""
     first, *rest = sorted(found, key=lambda event: event.order)
     if any(event.line.source.path != first.line.source.path for event in rest):
         return False
@@ -349,7 +348,7 @@ def _several_signals(case: Case, found: Sequence[Event]) -> Verdict:
 
 
 def _unlabelled(case: Case, loose: Sequence[Event]) -> Verdict:
-    """Own failures of unknown rank: attributed by elimination where that is certain (rule 10)."""
+    """Own failures of unknown rank: attributed by elimination where that is certain."""
     first = loose[0]
     same = [event for event in loose if kind(event) == kind(first)]
     known = case.ranks

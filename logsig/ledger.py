@@ -2,7 +2,7 @@
 
 Takes the events of one attempt, gives ``LedgerGroup``s with suspects. Sequence numbers are compared only within one
 group. A rank that printed a watchdog line waited; a rank that never enqueued what others wait for, ran another
-operation, or is silent though expected, is a suspect. Facts: messages.md 3.2 to 3.5.
+operation, or is silent though expected, is a suspect.
 """
 
 from __future__ import annotations

@@ -285,6 +285,8 @@ class Attempt:
     last_line: LogLine | None = None
     step_times: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     """Clock (node, else file) -> step -> when the first of its ranks reported it; the last steps only."""
+    now: float | None = None
+    """The present time on the log's clock, where the log is followed and its steps have stopped."""
 
 
 @dataclass(frozen=True, slots=True)

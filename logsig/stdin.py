@@ -12,6 +12,7 @@ import select
 import signal
 import stat
 import sys
+import time
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import BinaryIO, Self
@@ -47,6 +48,7 @@ class Stdin(io.RawIOBase):
         self._descriptor = descriptor
         self._copies = copies
         self._heard = False
+        self._waited = 0.0
         self._reading = False
         self._ended = False
 
@@ -73,6 +75,16 @@ class Stdin(io.RawIOBase):
             copy.write(data)
         return len(data)
 
+    def is_ready(self, seconds: float) -> bool:
+        """Waits at most so long; tells whether a read would give something, or the end, at once."""
+        if not self._heard and self._waited >= SILENCE:
+            self._say_waiting()
+        self._waited += seconds
+        try:
+            return self._ended or bool(select.select([self._descriptor], [], [], seconds)[0])
+        except (OSError, ValueError):  # what can't be polled is simply read
+            return True
+
     def end(self) -> None:
         """Takes the log as ended, also from a signal's handler."""
         self._ended = True
@@ -81,9 +93,13 @@ class Stdin(io.RawIOBase):
 
     def _read(self, size: int) -> bytes:
         if not self._heard and not self._wait():
-            self._say("waiting for a log on stdin: no byte yet (Ctrl-D ends it, 'logsig --help' shows other ways)")
+            self._say_waiting()
         self._heard = True
         return os.read(self._descriptor, size)
+
+    def _say_waiting(self) -> None:
+        self._heard = True
+        self._say("waiting for a log on stdin: no byte yet (Ctrl-D ends it, 'logsig --help' shows other ways)")
 
     def _wait(self) -> bool:
         try:
@@ -96,6 +112,8 @@ class Copy:
     """Passes what comes on to a file or a stream; one that fails is left, said once, and loses nothing else."""
 
     def __init__(self, name: str, target: BinaryIO, say: Say) -> None:
+        self.is_mid_line = False
+        """What was passed on last isn't the end of a line."""
         self._name = name
         self._target: BinaryIO | None = target
         self._say = say
@@ -107,6 +125,7 @@ class Copy:
         try:
             self._target.write(data)
             self._target.flush()
+            self.is_mid_line = not data.endswith(b"\n")
         except OSError as error:
             self._target = None
             if error.errno != errno.EPIPE:
@@ -156,3 +175,40 @@ class Patience:
 
     def _time_is_up(self, _number: int, _frame: FrameType | None) -> None:
         self._stdin.end()
+
+
+class Calls:
+    """While a log is followed: the first Ctrl-C or SIGTERM asks for the diagnosis so far, the second stops at once.
+
+    They reach a job whose output is piped here as well: its last words are still read, for ``grace`` seconds.
+    """
+
+    def __init__(self, say: Say, grace: float = 0.0) -> None:
+        self.code: int | None = None
+        """130 or 143 once a signal came."""
+        self._say = say
+        self._grace = grace
+        self._since = 0.0
+        self._before: list[tuple[int, object]] = []
+
+    def __enter__(self) -> Self:
+        self._before = [(number, signal.signal(number, self._come)) for number in (signal.SIGINT, signal.SIGTERM)]
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None
+    ) -> None:
+        for number, handler in self._before:
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def are_done(self) -> bool:
+        """Tells whether a signal came, and the job has had its time for last words."""
+        return self.code is not None and time.monotonic() - self._since >= self._grace
+
+    def _come(self, number: int, _frame: FrameType | None) -> None:
+        code = INTERRUPTED if number == signal.SIGINT else TERMINATED
+        if self.code is not None:
+            sys.exit(code)
+        self.code, self._since = code, time.monotonic()
+        if self._grace:
+            self._say(f"reading the log for {self._grace:.0f} more seconds, then the diagnosis; once more stops at once")

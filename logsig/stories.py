@@ -1,7 +1,7 @@
 """Tells each rank's story in one attempt: what it failed of by itself, what only reached it, how it ended.
 
 Takes an ``Attempt``, gives ``Stories``. Folds what one rank printed several times, sets aside what it recovered from,
-and explains exits by the launcher's own signals. Rules: first-rank-rules 1 to 5 and 10; messages.md section 9.
+and explains exits by the launcher's own signals (``endings``).
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ class _Teller:
     # ------------------------------------------------------------ unlabelled tracebacks
 
     def _attribute_loose(self) -> None:
-        """An own failure without a prefix belongs to the only worker whose end can fit it (rule 10)."""
+        """An own failure without a prefix belongs to the only worker whose end can fit it."""
         for event in self._unclaimed():
             self._attribute_explained(event)
         loose = [event for event in self._unclaimed() if not is_agents(event)]

@@ -1,6 +1,6 @@
 """Rules on what is left when nobody failed by itself: who left, who is named, who is missing, who only waited.
 
-Each takes a ``Case`` and gives a ``Verdict``, or nothing where it doesn't apply (rules 3, 5, 6, 8 on the first rank).
+Each takes a ``Case`` and gives a ``Verdict``, or nothing where it doesn't apply.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _suspect(root: Event | None, rank: int, confidence: Confidence, *because: st
 
 
 def exit_code(case: Case) -> Verdict | None:
-    """A positive exit code without a traceback names the initiator if others lost a peer or were stopped (rule 5)."""
+    """A positive exit code without a traceback names the initiator if others lost a peer or were stopped."""
     found = [story for story in case.stories.ranks.values() if story.failed_code is not None]
     if not found or not (case.peers or len(case.stories.ranks) > len(found)):
         return None
@@ -48,7 +48,7 @@ def exit_code(case: Case) -> Verdict | None:
 
 
 def left_early(case: Case) -> Verdict | None:
-    """A rank that said its data had ended, or left with exit code 0, while others still waited (rule 8)."""
+    """A rank that said its data had ended, or left with exit code 0, while others still waited."""
     loose = [event for event in case.stories.loose_peer if case.entry(event).family != "launcher"]
     if not (case.peers or loose):
         return None
@@ -84,7 +84,7 @@ def _leaving(story: Story) -> str:
 
 
 def named(case: Case) -> Verdict | None:
-    """A message that names who is missing (rule 6): monitoredBarrier, a desync report."""
+    """A message that names who is missing: monitoredBarrier, a desync report."""
     telling = [event for event in (*case.stories.witnesses, *case.stories.events()) if event.facts.get("ranks")]
     if not telling:
         return None
@@ -135,7 +135,7 @@ def _as(case: Case, signature: str, event: Event | None) -> Event | None:
 
 
 def one_missing(case: Case) -> Verdict | None:
-    """When every other rank shows only peer or timeout errors, the one without an error is first (rule 3)."""
+    """When every other rank shows only peer or timeout errors, the one without an error is first."""
     peers, quiet = case.peers, case.quiet()
     if not peers or not quiet:
         return None

@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from logsig import causes, diagnosis, match
+from logsig import causes, judging, match
 from logsig.catalog import Catalog, Entry
-from logsig.diagnosis import Judged
+from logsig.judging import Judged
 from logsig.match import Loss, Matched, Matcher, Trial
 from logsig.model import Event, LogLine, Message, Scan
 from logsig.reach import reach
@@ -73,8 +73,8 @@ class _Inquiry:
         self.messages = understood.messages
         self.matches = understood.matches
         self.matcher = Matcher(understood.messages, catalog)
-        self.judged = diagnosis.judge(understood.job, catalog)
-        self.telling = diagnosis.telling(self.judged)
+        self.judged = judging.judge(understood.job, catalog)
+        self.telling = judging.telling(self.judged)
         self.events = [event for attempt in understood.job.attempts for event in attempt.events]
 
     def answer(self) -> Why:

@@ -1,8 +1,7 @@
 """Testimony: who says that which process ended how.
 
 Takes lines and witness matches, gives ``Testimony`` records with whatever identity the witness used (global rank, local
-rank, pid, launcher task). Parses torchrun's failure table whole (format: messages.md 5.1). Believes nothing yet:
-``first`` audits.
+rank, pid, launcher task). Parses torchrun's failure table whole. Believes nothing yet: ``audit`` does.
 """
 
 from __future__ import annotations

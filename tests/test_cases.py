@@ -19,6 +19,8 @@ from logsig.report import Options, formats
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "cases"
 CASES = sorted(path.parent.name for path in FOLDER.glob("*/case.yaml"))
+REPORTED = [name for name in CASES if (FOLDER / name / "report.txt").exists()]
+"""Cases whose whole report was read and accepted."""
 GENERAL_FAMILIES = ("python", "data", "host", "checkpoint")
 """Families whose ids are kinds of ``python-exception``: the more specific answer is right too."""
 
@@ -38,7 +40,16 @@ def expected(name: str) -> dict[str, Any]:
     return dict(yaml.safe_load((FOLDER / name / "case.yaml").read_text(encoding="utf-8"))["expected"])
 
 
-@pytest.mark.parametrize("name", CASES)
+def labelled() -> list[Any]:
+    """Every case; a known miss is expected to fail, and a surprise when it no longer does."""
+    cases = []
+    for name in CASES:
+        miss = yaml.safe_load((FOLDER / name / "case.yaml").read_text(encoding="utf-8")).get("known_miss")
+        cases.append(pytest.param(name, marks=[pytest.mark.xfail(reason=miss, strict=True)] if miss else []))
+    return cases
+
+
+@pytest.mark.parametrize("name", labelled())
 def test_case_is_concluded_as_labelled(name: str, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     found, label = diagnosis(name, catalog, monkeypatch), expected(name)
     if label["signature"] == "none":
@@ -48,12 +59,13 @@ def test_case_is_concluded_as_labelled(name: str, catalog: Catalog, monkeypatch:
     accepted = {label["signature"], *(label.get("also_acceptable") or [])}
     general = "python-exception" in accepted and found.root_cause.family in GENERAL_FAMILIES
     assert general or found.root_cause.signature in accepted
-    assert (found.scope == "all-ranks") == (label.get("scope") == "all-ranks")
+    if label.get("scope") in ("all-ranks", "one-rank"):
+        assert (found.scope == "all-ranks") == (label["scope"] == "all-ranks")
     ranks = {label.get("first_failing_rank"), *(label.get("also_acceptable_ranks") or [])}
     assert found.first_failing_rank in ranks
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", REPORTED)
 def test_report_is_the_accepted_one(name: str, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     golden = FOLDER / name / "report.txt"
     text = formats("text")["text"](diagnosis(name, catalog, monkeypatch), Options())

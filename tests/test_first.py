@@ -19,7 +19,7 @@ def verdict(found: Diagnosis) -> tuple[str | None, int | None, str, str | None]:
 
 
 def test_own_exception_outranks_peer_errors_printed_before_it(catalog: Catalog) -> None:
-    """The initiator may print last: its own exception still is the cause (rule 1)."""
+    """The initiator may print last: its own exception still is the cause."""
     log = text(
         steps(range(3), 3),
         timed_out(1),
@@ -64,7 +64,7 @@ def test_same_error_on_some_is_not_all_ranks_when_another_lost_a_peer_first(cata
 
 
 def test_killed_rank_without_a_line_is_named_by_its_exit_code(catalog: Catalog) -> None:
-    """A fatal signal nothing explains outranks peer errors and SIGTERM (rule 2)."""
+    """A fatal signal nothing explains outranks peer errors and SIGTERM."""
     log = text(steps(range(3), 3), closed(0, 1), closed(2, 1), stopping(0, 2), table({0: -15, 1: -9, 2: -15}, root=1))
     assert verdict(analyze_text(log, catalog)) == ("sigkill-unknown", 1, "one-rank", "B")
 
@@ -90,14 +90,14 @@ def test_abort_after_a_peer_error_is_teardown(catalog: Catalog) -> None:
 
 
 def test_exit_code_without_traceback_names_the_rank(catalog: Catalog) -> None:
-    """A positive exit code and no error, while the others lost a peer (rule 5)."""
+    """A positive exit code and no error, while the others lost a peer."""
     log = text(steps(range(3), 3), closed(0), closed(2), stopping(0, 2), table({0: -15, 1: 3, 2: -15}, root=1))
     found = analyze_text(log, catalog)
     assert (found.first_failing_rank, found.root_cause and found.root_cause.signature) == (1, "worker-exit")
 
 
 def test_only_rank_without_an_error_is_the_suspect(catalog: Catalog) -> None:
-    """When every other rank waited, the one without an error is first (rule 3)."""
+    """When every other rank waited, the one without an error is first."""
     log = text(steps(range(3), 3), timed_out(0), timed_out(2, "send"), stopping(1), table({0: 1, 1: -15, 2: 1}, root=0))
     found = analyze_text(log, catalog)
     assert verdict(found) == ("gloo-timeout", 1, "one-rank", "B")
@@ -121,7 +121,7 @@ def test_peer_errors_of_all_ranks_name_nobody(catalog: Catalog) -> None:
 
 
 def test_two_own_failures_are_ordered_by_a_peer_error_between_them(catalog: Catalog) -> None:
-    """A peer error between two tracebacks was caused by the earlier one (rule 12)."""
+    """A peer error between two tracebacks was caused by the earlier one."""
     log = text(
         steps(range(4), 3),
         traceback(2, "KeyError: 'a'"),
@@ -146,13 +146,13 @@ def test_two_own_failures_with_nothing_between_are_undecided(catalog: Catalog) -
 
 
 def test_killed_rank_beside_an_own_failure_is_undecided(catalog: Catalog) -> None:
-    """A killed process prints nothing, so the traceback needn't be first (rule 13)."""
+    """A killed process prints nothing, so the traceback needn't be first."""
     log = text(steps(range(4), 3), traceback(2, "KeyError: 'a'"), closed(1), table({1: 1, 2: 1, 3: -9}, root=3))
     assert analyze_text(log, catalog).first_failing_rank is None
 
 
 def test_rank_that_left_early_is_named(catalog: Catalog) -> None:
-    """“Data exhausted” on one rank while the others are in a collective (rule 8)."""
+    """“Data exhausted” on one rank while the others are in a collective."""
     log = text(
         steps(range(3), 3), ["[rank 2] dataset exhausted, leaving"], closed(0), closed(1), table({0: 1, 1: 1}, root=0)
     )
@@ -161,7 +161,7 @@ def test_rank_that_left_early_is_named(catalog: Catalog) -> None:
 
 
 def test_unlabelled_traceback_goes_to_the_only_failed_exit(catalog: Catalog) -> None:
-    """A traceback without prefix belongs to the only worker that left by itself (rule 10)."""
+    """A traceback without prefix belongs to the only worker that left by itself."""
     log = text(
         ["Epoch: 0 step 10 loss 2.1"],
         traceback(None, "KeyError: 'a'"),
@@ -187,7 +187,7 @@ def test_recovered_exception_is_no_failure(catalog: Catalog) -> None:
 
 
 def test_model_mismatch_names_the_minority(catalog: Catalog) -> None:
-    """In a comparison reported by all, the rare value marks the rank (rule 7)."""
+    """In a comparison reported by all, the rare value marks the rank."""
     said = "RuntimeError: DDP expects same model across all ranks, but Rank {0} has {1} params, while rank {2} has inconsistent {3} params."
     log = text(
         traceback(0, said.format(0, 37, 1, 53)),

@@ -14,7 +14,7 @@ from logsig.catalog import Catalog
 from logsig.model import Diagnosis
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "cases"
-CASES = sorted(path.parent.name for path in FOLDER.glob("*/log.txt"))
+CASES = sorted(path.parent.name for path in FOLDER.glob("*/report.txt") if (path.parent / "log.txt").exists())
 LABELLED = [name for name in CASES if "[rank" in (FOLDER / name / "log.txt").read_text(encoding="utf-8")]
 _MARK = re.compile(r"\[rank ?(\d+)\]")
 _ANY_RANK = re.compile(

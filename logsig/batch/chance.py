@@ -21,6 +21,8 @@ class Stratum(NamedTuple):
     jobs: int
     failures: int
     """Those whose first failing host is known."""
+    kind: int = 0
+    """How their hosts are known: jobs of one kind are compared with one another only."""
 
 
 def p_value(starts: int, exposure: Mapping[Stratum, int]) -> float:
@@ -97,19 +99,13 @@ def _binomial(trials: int, hosts: int, upto: int) -> tuple[float, ...]:
     exact = [math.exp(_log_choose(trials, k) + k * hit + (trials - k) * miss) for k in range(min(trials + 1, upto))]
     if trials < upto:
         return tuple(exact)
-    tail = math.fsum(
-        math.exp(_log_choose(trials, k) + k * hit + (trials - k) * miss) for k in range(upto, trials + 1)
-    )
+    tail = math.fsum(math.exp(_log_choose(trials, k) + k * hit + (trials - k) * miss) for k in range(upto, trials + 1))
     return (*exact, tail)
 
 
 def _log_hypergeometric(drawn: int, jobs: int, mine: int, failures: int) -> float:
     """Logarithm of the chance that ``drawn`` of my jobs are among the failed."""
-    return (
-        _log_choose(mine, drawn)
-        + _log_choose(jobs - mine, failures - drawn)
-        - _log_choose(jobs, failures)
-    )
+    return _log_choose(mine, drawn) + _log_choose(jobs - mine, failures - drawn) - _log_choose(jobs, failures)
 
 
 def _log_choose(n: int, k: int) -> float:

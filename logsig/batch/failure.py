@@ -55,4 +55,3 @@ def fingerprint(signature: str, facts: Mapping[str, Any]) -> str:
 def fingerprint_of_template(template: str) -> str:
     """Names an unknown failure by its masked line."""
     return fingerprint("", {"line": template})
-

@@ -140,6 +140,4 @@ def sparkline(days: Mapping[str, int], columns: int = 28, *, is_ascii: bool = Fa
         counts[_charts.span_of(day, kind)] += count
     most = max((counts[span] for span in spans), default=0)
     marks = ASCII_MARKS if is_ascii else MARKS
-    return "".join(
-        " " if not counts[span] else marks[(counts[span] * len(marks) - 1) // most] for span in spans
-    )
+    return "".join(" " if not counts[span] else marks[(counts[span] * len(marks) - 1) // most] for span in spans)

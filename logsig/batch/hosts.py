@@ -101,5 +101,3 @@ def exposure(
     if expected is not None and len(known) < expected:
         return known, "part"
     return known, "start" if is_apart else "failure"
-
-

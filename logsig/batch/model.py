@@ -128,7 +128,9 @@ class Row:
 
     def to_json(self) -> str:
         """Writes the row for the store."""
-        return json.dumps({name: value for name in _NAMES if (value := getattr(self, name)) is not None and value is not False})
+        return json.dumps(
+            {name: value for name in _NAMES if (value := getattr(self, name)) is not None and value is not False}
+        )
 
     @staticmethod
     def from_json(text: str) -> Row:

@@ -114,7 +114,7 @@ def row_of(job: Job, read: Read, catalog: Catalog, manner: Manner) -> Row:
         seen=tuple(_printed(log, catalog)) if manner.baseline and found.outcome == "healthy" else (),
         draft=draft_from(seen.excerpts, odd.source) if odd is not None else None,
     )
-    if manner.reports is not None and row.is_failed:
+    if manner.reports is not None and row.group is not None:
         _write_report(found, os.path.join(manner.reports, report_name(job.name)))
     return row
 

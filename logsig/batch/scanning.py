@@ -229,7 +229,7 @@ class _Scanning:
         folder = self._asked.manner.reports
         if folder is None or os.path.exists(os.path.join(folder, report_name(job.name))):
             return True
-        return not Row.from_json(text).is_failed
+        return Row.from_json(text).group is None
 
     def _remember(self, job: Job, error: str | None, text: str) -> None:
         if self._store is None or error is not None:

@@ -118,8 +118,10 @@ class _Tally:
             self.days[first][day] += 1
 
     def result(self, names: Sequence[str], groups: Sequence[str], days: Sequence[str]) -> HostTest:
-        strata = {kind: Stratum(kind[0], jobs, self.failures[kind]) for kind, jobs in self.jobs.items()}
-        exposures = {host: _by_stratum(kinds, strata) for host, kinds in self.exposure.items()}
+        strata = {kind: Stratum(kind[0], jobs, self.failures[kind], kind[1]) for kind, jobs in self.jobs.items()}
+        exposures = {
+            host: {strata[kind]: jobs for kind, jobs in kinds.items()} for host, kinds in self.exposure.items()
+        }
         p_values = {host: chance.p_value(self.starts[host], each) for host, each in exposures.items()}
         testable = [host for host, each in exposures.items() if chance.least_p(each) <= FALSE_DISCOVERIES]
         q_values = dict(zip(testable, chance.q_values([p_values[host] for host in testable]), strict=True))
@@ -146,9 +148,3 @@ class _Tally:
             left_out=self.left_out,
         )
 
-
-def _by_stratum(kinds: Counter[Kind], strata: dict[Kind, Stratum]) -> dict[Stratum, int]:
-    exposure: dict[Stratum, int] = {}
-    for kind, jobs in kinds.items():
-        exposure[strata[kind]] = exposure.get(strata[kind], 0) + jobs
-    return exposure

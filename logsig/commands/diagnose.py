@@ -75,6 +75,7 @@ class Chosen:
     color: str
     keep: str | None
     echo: bool
+    follow: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,9 @@ class _Diagnose(click.Command):
 @COLOR
 @click.option("--keep", type=click.Path(), metavar="FILE", help="Store what comes on stdin in FILE.")
 @click.option("--echo", is_flag=True, help="Pass on what comes on stdin (to stderr if stdout carries another format).")
+@click.option(
+    "--follow", is_flag=True, help="Watch a log that grows: tell a failure or a hang when it shows, until Ctrl-C."
+)
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> None:
     """Say which rank failed first, why, and what to do.
@@ -146,6 +150,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> No
         ctx.exit(2)
     chosen = Chosen(**options)
     targets = _targets(chosen)
+    if chosen.follow:
+        ctx.exit(_follow(paths or (STDIN,), chosen, targets))
     found, signal_code = _analyse(paths or (STDIN,), chosen)
     written = [_write(target, found) for target in targets]
     ctx.exit(signal_code or _exit_code(found, all(written), chosen.fail_on))
@@ -197,24 +203,30 @@ def _analyse(paths: tuple[str, ...], chosen: Chosen) -> tuple[Diagnosis, int | N
     if STDIN not in paths:
         _refuse_stdin_options(chosen)
         return logsig.analyze(paths, catalog, jobs=chosen.jobs, max_bytes=chosen.max_bytes), None
-    with _stdin(chosen) as (stream, patience), patience:
+    from logsig.stdin import Patience, Stdin
+
+    raw = Stdin(_say, copies=_copies(chosen))
+    with Patience(raw, _say) as patience:
+        stream = io.BufferedReader(raw, BUFFER)
         found = logsig.analyze(paths, catalog, jobs=chosen.jobs, max_bytes=chosen.max_bytes, stdin=stream)
         return found, patience.code
 
 
-@contextmanager
-def _stdin(chosen: Chosen) -> Iterator[tuple[BinaryIO, Patience]]:
-    """Opens stdin as a log: kept and passed on where asked, and patient with signals."""
-    from logsig.stdin import Copy, Patience, Stdin
+def _copies(chosen: Chosen) -> tuple[Copy, ...]:
+    """Opens what a log on stdin is kept in and passed on to; the last is the echo."""
+    from logsig.stdin import Copy
 
     copies = []
     if chosen.keep:
         copies.append(Copy(chosen.keep, _open_keep(chosen.keep), _say))
     if chosen.echo:
-        is_text = chosen.form in (None, "text") and not chosen.template and not chosen.output
-        copies.append(Copy("--echo", (sys.stdout if is_text else sys.stderr).buffer, _say))
-    raw = Stdin(_say, copies=tuple(copies))
-    yield io.BufferedReader(raw, BUFFER), Patience(raw, _say)
+        copies.append(Copy("--echo", (sys.stdout if _is_text(chosen) else sys.stderr).buffer, _say))
+    return tuple(copies)
+
+
+def _is_text(chosen: Chosen) -> bool:
+    """Tells whether stdout carries text, among which lines of a log do no harm."""
+    return chosen.form in (None, "text") and not chosen.template and not chosen.output
 
 
 def _open_keep(path: str) -> BinaryIO:
@@ -228,6 +240,90 @@ def _refuse_stdin_options(chosen: Chosen) -> None:
     for name, is_set in (("keep", chosen.keep), ("echo", chosen.echo)):
         if is_set:
             raise click.UsageError(f"--{name} is for a log on stdin; the logs named here are files already")
+
+
+# ---------------------------------------------------------------- a log that grows
+
+
+def _follow(paths: tuple[str, ...], chosen: Chosen, targets: list[Target]) -> int:
+    """Watches one log to its end, or to a signal; gives the exit code."""
+    import logsig
+    from logsig.follow import follow
+    from logsig.stdin import GRACE, Calls, Stdin
+    from logsig.watch import watch
+
+    if len(paths) != 1:
+        raise click.UsageError(f"--follow watches one log; {len(paths)} are named")
+    if chosen.max_bytes:
+        raise click.UsageError("--follow and --max-bytes exclude each other: a log that grows has no limit")
+    if paths[0] != STDIN:
+        _refuse_stdin_options(chosen)
+    catalog = logsig.load_catalog(chosen.signatures)
+    copies = _copies(chosen)
+    teller = _Teller(chosen, targets, copies[-1] if chosen.echo else None)
+    is_piped = paths[0] == STDIN
+    with Calls(_say, GRACE if is_piped else 0.0) as calls:
+        stdin = Stdin(_say, copies=copies) if is_piped else None
+        for change in watch(follow(paths[0], catalog.scan_engine(), stdin=stdin, is_over=calls.are_done), catalog):
+            teller.tell(change)
+    return calls.code or (_exit_code(change.found, teller.has_written, chosen.fail_on))
+
+
+class _Teller:
+    """Prints changes: text as lines and reports, JSON lines as one each; any other format only when all is over."""
+
+    def __init__(self, chosen: Chosen, targets: list[Target], echo: Copy | None) -> None:
+        self.has_written = True
+        self._is_text = _is_text(chosen)
+        self._is_stream = self._is_text or (chosen.form == "jsonl" and not chosen.output)
+        self._targets = targets
+        self._echo = echo
+        self._mask = chosen.mask
+        self._last: dict[int, str] = {}
+
+    def tell(self, change: Change) -> None:
+        """Tells it wherever it is awaited."""
+        if change.line and (change.is_stall or not (self._is_text and change.is_report)):
+            self._tell_line(_masked(change, self._mask))
+        for number, target in enumerate(self._targets):
+            if self._is_awaited(target, change):
+                self._write(number, target, change.found)
+
+    def _is_awaited(self, target: Target, change: Change) -> bool:
+        if change.is_end or (change.is_report and target.path != STDIN):
+            return change.is_end or not outputs.is_appended_to(target.path)
+        return target.path == STDIN and self._is_stream and (change.is_report or not self._is_text)
+
+    def _tell_line(self, line: str) -> None:
+        from logsig.report.inert import document
+        from logsig.report.inert import line as harmless
+
+        if self._is_text:
+            self._begin_line()
+            outputs.write_stdout(document(f"logsig: {harmless(line)}\n"))
+        elif not self._is_stream:
+            _say(line)
+
+    def _write(self, number: int, target: Target, found: Diagnosis) -> None:
+        """Writes a report, unless the one before was the same."""
+        text = ""
+        try:
+            text = target.render(found)
+        except LogsigError as error:
+            self.has_written = False
+            _say(str(error))
+        if not text or text == self._last.get(number):
+            return
+        self._last[number] = text
+        if target.path == STDIN:
+            self._begin_line()
+        self.has_written &= _write(replace(target, render=lambda _: text), found)
+
+    def _begin_line(self) -> None:
+        """Ends the line of the log that stands on stdout half echoed."""
+        if self._is_text and self._echo is not None and self._echo.is_mid_line:
+            outputs.write_stdout("\n")
+            self._echo.is_mid_line = False
 
 
 def _write(target: Target, found: Diagnosis) -> bool:

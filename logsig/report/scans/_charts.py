@@ -31,9 +31,7 @@ def spans(days: Sequence[str], most: int) -> tuple[list[str], str]:
     for name, step in (("day", 1), ("week", 7)):
         if (last - first).days // step < most:
             begin = first if step == 1 else first - timedelta(days=first.weekday())
-            return [
-                (begin + timedelta(days=at)).isoformat() for at in range(0, (last - begin).days + 1, step)
-            ], name
+            return [(begin + timedelta(days=at)).isoformat() for at in range(0, (last - begin).days + 1, step)], name
     months = [(year, month) for year in range(first.year, last.year + 1) for month in range(1, 13)]
     months = [each for each in months if (first.year, first.month) <= each <= (last.year, last.month)]
     return [f"{year:04d}-{month:02d}-01" for year, month in months[-most:]], "month"
@@ -80,7 +78,9 @@ def timeline(days: Mapping[str, int]) -> str:
     for at in _labelled(len(columns)):
         anchor = "start" if at == 0 else "end" if at == len(columns) - 1 else "middle"
         x = 0 if at == 0 else WIDE if at == len(columns) - 1 else (at + 0.5) * step
-        parts.append(f'<text x="{x:.1f}" y="158" fill="currentColor" font-size="12" text-anchor="{anchor}">{columns[at]}</text>')
+        parts.append(
+            f'<text x="{x:.1f}" y="158" fill="currentColor" font-size="12" text-anchor="{anchor}">{columns[at]}</text>'
+        )
     return "".join([*parts, "</svg>"])
 
 
@@ -121,8 +121,10 @@ def heat_map(hosts: Sequence[Host]) -> str:
         )
         for place, column in enumerate(columns):
             count = mine.get(column, 0)
-            fill = f'fill="{BAR}" fill-opacity="{0.25 + 0.75 * count / most:.2f}"' if count else (
-                'fill="currentColor" fill-opacity="0.06"'
+            fill = (
+                f'fill="{BAR}" fill-opacity="{0.25 + 0.75 * count / most:.2f}"'
+                if count
+                else ('fill="currentColor" fill-opacity="0.06"')
             )
             title = f"<title>{inert.xml(host.name)}, {column}: {count}</title>" if count else ""
             parts.append(
@@ -134,7 +136,9 @@ def heat_map(hosts: Sequence[Host]) -> str:
         end = left + len(columns) * step
         anchor = "end" if end > left + 170 else "start"
         x = end if anchor == "end" else left + 90
-        parts.append(f'<text x="{x:.1f}" y="{y}" fill="currentColor" font-size="12" text-anchor="{anchor}">{columns[-1]}</text>')
+        parts.append(
+            f'<text x="{x:.1f}" y="{y}" fill="currentColor" font-size="12" text-anchor="{anchor}">{columns[-1]}</text>'
+        )
     return "".join([*parts, "</svg>"])
 
 

@@ -102,7 +102,9 @@ def _row(row: Row, places: list[int], result: Result) -> str:
     name = inert.xml(inert.line(row.job))
     link = _link(row, result)
     cause = row.signature or row.template or row.error or ""
-    first = "all ranks" if row.scope == "all-ranks" else "" if row.first_failing_rank is None else row.first_failing_rank
+    first = (
+        "all ranks" if row.scope == "all-ranks" else "" if row.first_failing_rank is None else row.first_failing_rank
+    )
     cells = (
         f'<td class="mono job">{f"<a href={chr(34)}{link}{chr(34)}>{name}</a>" if link else name}</td>'
         f'<td class="o-{outcome}">{outcome}</td>'
@@ -116,7 +118,7 @@ def _row(row: Row, places: list[int], result: Result) -> str:
 
 
 def _link(row: Row, result: Result) -> str | None:
-    if result.reports is None or not row.is_failed:
+    if result.reports is None or row.group is None:
         return None
     return quote(f"{result.reports}/{report_name(row.job)}".encode("utf-8", "surrogateescape"))
 

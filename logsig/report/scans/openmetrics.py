@@ -38,7 +38,9 @@ def write(result: Result, options: Options) -> Iterator[str]:
         else [],
     )
     yield from _family("host_jobs", "Jobs a host ran.", [({"host": each.name}, each.jobs) for each in hosts])
-    yield from _family("host_starts", "Failures a host started.", [({"host": each.name}, each.starts) for each in hosts])
+    yield from _family(
+        "host_starts", "Failures a host started.", [({"host": each.name}, each.starts) for each in hosts]
+    )
     yield from _family(
         "host_starts_expected",
         "Failures that chance lets a host start.",

@@ -143,14 +143,17 @@ def _hosts(hosts: Sequence[Host], groups: Sequence[Group], options: Options) -> 
         for group, count in host.groups.items():
             causes[kinds.get(group, group)] = causes.get(kinds.get(group, group), 0) + count
         told = ", ".join(f"{name} {count}" for name, count in sorted(causes.items(), key=lambda item: -item[1])[:3])
-        yield f"  {_style(inert.line(host.name), '1;31', options)}: " + "".join(
-            _wrapped(
-                f"started {host.starts:,} failures in its {host.jobs:,} jobs, by chance {_fields.number(host.expected)};"
-                f" p = {_fields.number(host.p)}, q = {_fields.number(host.q)}; {inert.line(told)}",
-                options,
-                "    ",
-            )
-        ).lstrip()
+        yield (
+            f"  {_style(inert.line(host.name), '1;31', options)}: "
+            + "".join(
+                _wrapped(
+                    f"started {host.starts:,} failures in its {host.jobs:,} jobs, by chance {_fields.number(host.expected)};"
+                    f" p = {_fields.number(host.p)}, q = {_fields.number(host.q)}; {inert.line(told)}",
+                    options,
+                    "    ",
+                )
+            ).lstrip()
+        )
     if len(hosts) > MOST_HOSTS:
         yield f"  … and {len(hosts) - MOST_HOSTS:,} more: --format jsonl\n"
 

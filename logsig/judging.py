@@ -1,0 +1,153 @@
+"""Judges every attempt of a job: its verdict, its outcome, and which attempt tells the cause.
+
+Takes a ``JobLog``, gives ``Judged`` attempts in their order. Composes no sentence of the answer but the verdict's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from logsig.catalog import Catalog
+from logsig.facts import FINISHED
+from logsig.first import decide
+from logsig.model import AttemptResult, Event, JobLog, Outcome
+from logsig.record import dataclass
+from logsig.stories import Stories, tell
+from logsig.verdict import Verdict
+
+INTERRUPTIONS = {
+    "slurm-time-limit",
+    "slurm-cancelled",
+    "preempted",
+    "sigint-user",
+    "sigterm-external",
+    "sighup",
+    "launcher-time-limit",
+}
+FINDINGS = {
+    "early-exit": "rank-exited-early",
+    "exit-code": "worker-exit",
+    "silent-end": "job-silent-hang",
+    "exit-sigterm": "sigterm-external",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One attempt with its verdict."""
+
+    stories: Stories
+    verdict: Verdict
+    outcome: Outcome
+
+
+def judge(job: JobLog, catalog: Catalog) -> list[Judged]:
+    """Returns every attempt with its verdict."""
+    return [_judge(job, number, catalog) for number in range(len(job.attempts))]
+
+
+def _failed(judged: Sequence[Judged]) -> list[Judged]:
+    return [item for item in judged if item.outcome not in ("healthy", "unfinished", "empty")]
+
+
+def _judge(job: JobLog, number: int, catalog: Catalog) -> Judged:
+    attempt = job.attempts[number]
+    stories = tell(attempt, catalog)
+    verdict = decide(stories, catalog, world_size(job))
+    if verdict.root is None and verdict.finding is not None:
+        verdict = replace(verdict, root=_stand_in(verdict, stories, catalog))
+    return Judged(stories, verdict, _attempt_outcome(job, stories, verdict))
+
+
+def world_size(job: JobLog) -> int | None:
+    """Returns the world size as announced, else as failures tell it (``4/5 clients joined``)."""
+    announced = job.facts.get("world_size")
+    told = [
+        int(event.facts["world_size"])
+        for attempt in job.attempts
+        for event in attempt.events
+        if "world_size" in event.facts
+    ]
+    return announced or max(told, default=None)
+
+
+def _stand_in(verdict: Verdict, stories: Stories, catalog: Catalog) -> Event | None:
+    """The event for a finding that no line of its own carries: it stands on the line that shows it best."""
+    name = next(iter(catalog.derived.get(verdict.finding or "", ())), FINDINGS.get(verdict.finding or ""))
+    if name is None or name not in catalog.signatures:
+        return None
+    story = stories.ranks.get(verdict.rank) if verdict.rank is not None else None
+    ending = (story.failed_code or story.ending) if story else next(iter(stories.failed_exits), None)
+    line = verdict.line
+    facts: dict[str, Any] = {}
+    if verdict.finding == "early-exit" and story is not None:
+        line = story.log.exhausted or story.log.finished or story.log.last_line
+    elif ending is not None:
+        line = ending.line
+        facts = {
+            key: value
+            for key, value in {"exitcode": ending.code, "pid": ending.pid, "host": ending.node}.items()
+            if value is not None
+        }
+    if line is None:
+        return None
+    return Event(
+        name,
+        catalog.get(name).role,
+        line,
+        line.text,
+        facts,
+        verdict.rank,
+        line.node or (story.log.node if story else None),
+        stories.attempt.number,
+    )
+
+
+def _attempt_outcome(job: JobLog, stories: Stories, verdict: Verdict) -> Outcome:
+    attempt = stories.attempt
+    if verdict.root is not None:
+        return "interrupted" if verdict.root.signature in INTERRUPTIONS else "failure"
+    if verdict.rank is not None or stories.failed_exits or verdict.finding:
+        return "unrecognised"
+    if any(log.finished for log in attempt.ranks.values()) or _said_finished(job, attempt.number):
+        return "healthy"
+    if not job.lines:
+        return "empty"
+    return "unfinished"
+
+
+def _said_finished(job: JobLog, number: int) -> bool:
+    tail = [line for line in job.lines[-400:] if line.attempt in (None, number)]
+    return any(FINISHED.search(line.text[:300]) for line in tail)
+
+
+def telling(judged: Sequence[Judged]) -> Judged:
+    """Returns the attempt that tells the cause: the earliest failed one that names it; later ones only followed."""
+    failed = _failed(judged)
+    named = [item for item in failed if item.verdict.root is not None]
+    return (named or list(failed) or list(judged[-1:]))[0]
+
+
+def outcome(judged: Sequence[Judged]) -> Outcome:
+    """Returns the job's outcome: that of the attempt which failed first, unless a later one went on."""
+    failed = _failed(judged)
+    last = judged[-1].outcome
+    if failed and judged[-1] not in failed and len(judged) > 1:
+        went_on = judged[-1].stories.attempt.last_progress_order >= 0
+        return "recovered" if last == "healthy" or went_on else failed[0].outcome
+    return failed[0].outcome if failed else last
+
+
+def result(item: Judged) -> AttemptResult:
+    """Returns the attempt's line in the answer."""
+    steps = [log.last_step for log in item.stories.attempt.ranks.values() if log.last_step is not None]
+    root = item.verdict.root
+    return AttemptResult(
+        item.stories.attempt.number,
+        item.outcome,
+        root.signature if root else None,
+        item.verdict.rank,
+        max(steps, default=None),
+    )
