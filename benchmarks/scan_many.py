@@ -50,26 +50,26 @@ def make(folder: Path, count: int, size: int, seed: int) -> None:
         path = folder / f"slurm-{400000 + number}.out"
         day = f"2026-11-{1 + min(27, int(rng.random() ** 0.7 * 28)):02d}"
         first = BAD if is_bad else rng.choice(hosts)
-        path.write_bytes(_log(case, size, hosts, first, day, rng))
+        path.write_bytes(f"SLURM_JOB_NODELIST={','.join(hosts)}\n".encode() + _log(case, size, first, day, rng))
         moment = time.mktime(time.strptime(f"{day} {rng.randrange(24):02d}", "%Y-%m-%d %H"))
         os.utime(path, (moment, moment))
 
 
-def _log(case: Path, size: int, hosts: list[str], first: str, day: str, rng: random.Random) -> bytes:
+def _log(case: Path, size: int, first: str, day: str, rng: random.Random) -> bytes:
     text = (case / "log.txt").read_text(encoding="utf-8", errors="surrogateescape")
     text = re.sub(r"\b20\d\d-\d\d-\d\d(?=[ T_])", day, text)
     text = NODES.sub(first, text)
     lines = text.splitlines(keepends=True)
     at = next((number + 1 for number, line in enumerate(lines) if STEP.search(line)), min(3, len(lines)))
-    start = [f"SLURM_JOB_NODELIST={','.join(hosts)}\n"]
     filler = _filler(lines, size - sum(map(len, lines)), rng)
-    whole = "".join([*start, *lines[:at], *filler, *lines[at:]])
+    whole = "".join([*lines[:at], *filler, *lines[at:]])
     return whole.encode("utf-8", "surrogateescape")
 
 
 def _filler(lines: list[str], size: int, rng: random.Random) -> list[str]:
     """Gives progress lines in the log's own form: a line of a step with other numbers."""
     models = [line for line in lines if STEP.search(line) and "\r" not in line and len(line) < 240][:8]
+    models = models or [re.sub("model ready.*", "step=0 loss=4.3025", line) for line in lines if "model ready" in line]
     models = models or ["step=0 loss=4.3025 lr=1.0e-03 tokens=64\n"]
     filler: list[str] = []
     while size > 0:
@@ -86,7 +86,7 @@ def _run(words: list[str]) -> tuple[float, float]:
     """Runs a command; gives seconds by the clock and of the CPU, all its processes together."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
-    subprocess.run(words, stdout=subprocess.DEVNULL, check=True, cwd=ROOT)
+    subprocess.run(words, stdout=subprocess.DEVNULL, check=True, cwd=ROOT)  # noqa: S603 (commands of this file)
     clock = time.monotonic() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return clock, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -126,7 +126,8 @@ def again(folder: Path) -> None:
 
 def memory(folder: Path) -> None:
     """Watches a scan's proportional set size: its own pages and its share of those that processes have in common."""
-    process = subprocess.Popen([*LOGSIG, "scan", str(folder)], stdout=subprocess.DEVNULL, cwd=ROOT)
+    words = [*LOGSIG, "scan", str(folder)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, cwd=ROOT)  # noqa: S603 (a command of this file)
     seen: list[int] = []
     over = threading.Event()
 

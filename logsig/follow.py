@@ -134,7 +134,9 @@ class _Timer:
         self._pace = pace
         self._told = self._last_byte = self._last_find = pace.now()
         self._first_find: float | None = None
-        self._was_seen = False
+        """First message since they last settled."""
+        self._unseen: float | None = None
+        """First message since anything was told."""
         self._silence = pace.silence
         self._earliest = 0.0
         self._has_more = False
@@ -157,18 +159,18 @@ class _Timer:
         if has_hits:
             self._last_find = now
             self._first_find = now if self._first_find is None else self._first_find
+            self._unseen = now if self._unseen is None else self._unseen
         kind = self._kind(now) if now >= self._earliest else None
         if kind is not None:
-            self._told, self._has_more = now, False
+            self._told, self._unseen, self._has_more = now, None, False
         return kind
 
     def _kind(self, now: float) -> Kind | None:
         pace, first = self._pace, self._first_find
         if first is not None and (now - self._last_find >= pace.settle or now - first >= pace.most):
-            self._first_find, self._was_seen = None, False
+            self._first_find = None
             return Kind.SETTLED
-        if first is not None and not self._was_seen and now - first >= pace.glance:
-            self._was_seen = True
+        if self._unseen is not None and now - self._unseen >= pace.glance:
             return Kind.SEEN
         if now - self._last_byte >= self._silence:
             self._silence *= 1.5

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from logsig import dates, messages, tracebacks
+from logsig import dates, messages, sourcelines, tracebacks
 from logsig.facts import JobNotes, Progress, job_facts
 from logsig.identity import Identity
 from logsig.match import Matched, Matches
@@ -42,6 +42,8 @@ def assemble(
     builder.add_exits(testimony)
     builder.add_events(matches.found)
     facts = dict(job_facts(notes))
+    if "torch" not in facts["versions"] and (hint := sourcelines.torch_hint(lines)):
+        facts["versions"]["torch"] = hint
     return JobLog(
         tuple(files), builder.attempts(notes), facts, builder.nodes(), tuple(lines), (*doubts, *matches.doubts)
     )

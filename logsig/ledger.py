@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from logsig.model import MAX_WORLD, Event, LedgerGroup, LedgerRow
 from logsig.record import dataclass
 
+NOBODY = "The counters name nobody."
 DEFAULT_GROUPS = ("0", "default_pg", "")
 
 Suspects = tuple[set[int], str, dict[int, str]]
@@ -112,7 +113,7 @@ def _suspects(rows: Sequence[_Row], stuck: Sequence[_Row], expected: set[int]) -
         return silent, said, dict.fromkeys(silent, "silent")
     if len(stuck) > 1 and len({row.seq for row in stuck}) == 1:
         return set(), "Every rank was stuck in the same collective: nobody can be named from the counters.", {}
-    return set(), "The counters name nobody.", {}
+    return set(), NOBODY, {}
 
 
 def _behind(rows: Sequence[_Row], waited: Sequence[_Row]) -> Suspects | None:

@@ -44,6 +44,11 @@ def write_file(path: str, text: str, env: Mapping[str, str] = os.environ) -> Non
         raise OutputError(f"{path}: the report wasn't written: {error.strerror or error}") from error
 
 
+def is_appended_to(path: str, env: Mapping[str, str] = os.environ) -> bool:
+    """Tells a file in which reports pile up instead of replacing one another."""
+    return _is_summary(path, env)
+
+
 def _is_summary(path: str, env: Mapping[str, str]) -> bool:
     summary = env.get("GITHUB_STEP_SUMMARY")
     return bool(summary) and os.path.realpath(path) == os.path.realpath(summary or "")

@@ -211,4 +211,6 @@ class Calls:
             sys.exit(code)
         self.code, self._since = code, time.monotonic()
         if self._grace:
-            self._say(f"reading the log for {self._grace:.0f} more seconds, then the diagnosis; once more stops at once")
+            self._say(
+                f"reading the log for {self._grace:.0f} more seconds, then the diagnosis; once more stops at once"
+            )

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from logsig import hang
+from logsig import hang, ledger
 from logsig.model import Confidence, Event, Grade, LedgerGroup
 from logsig.stories import Story
 from logsig.verdict import Case, Verdict, list_ranks, name_ranks
@@ -218,13 +218,19 @@ def peers_only(case: Case) -> Verdict | None:
     if case.entry(root).points_at == "speaker" and root.rank is not None and alone:
         said = f"Rank {root.rank} alone reports it, and it speaks of its own side."
         return replace(_suspect(root, root.rank, "medium", said), suspects=())
-    if len(case.peers) > 1 and case.peers >= case.ranks and len({event.signature for event in events}) == 1:
+    said = _of_counters(case)
+    if said is None and len(case.peers) > 1 and case.peers >= case.ranks and len({event.signature for event in events}) == 1:
         said = "Every rank reports the same and none shows a failure of its own: nobody can be named."
-    else:
-        said = "The log holds only consequences of a failure that it doesn't show; nobody can be named."
+    said = said or "The log holds only consequences of a failure that it doesn't show; nobody can be named."
     heard = len(case.stories.ranks) == len(case.ranks)
     quiet = tuple(sorted(case.quiet())) if heard else ()  # with most ranks unheard, naming the heard ones would mislead
     return Verdict(root=root, candidates=quiet[:16], because=(said,))
+
+
+def _of_counters(case: Case) -> str | None:
+    """What the ledger says where it names nobody: all stuck in the same collective, or nothing ever completed."""
+    telling = [group.verdict for group in case.groups if len(group.rows) > 1 and group.verdict != ledger.NOBODY]
+    return telling[0] if telling else None
 
 
 def witness_only(case: Case) -> Verdict | None:

@@ -1,6 +1,6 @@
 """What a person who watches a job is told: takes news of a growing log, gives the changes of its diagnosis.
 
-    watch(news, catalog) -> Iterator[Change]
+    watch(news, catalog, masked=...) -> Iterator[Change]
 
 A failure is told in a line when it is first seen, and as a report when the log has settled after it. A running job is
 never said to hang for what a finished log would show as a lag: its ranks may only not have flushed their output. It
@@ -9,7 +9,7 @@ hangs where no rank has reported a step for many step times, as the clock of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -44,8 +44,13 @@ Answer = tuple[object, ...]
 """What makes two diagnoses different to one who watches."""
 
 
-def watch(news: Iterable[News], catalog: Catalog) -> Iterator[Change]:
-    """Gives a change whenever the answer is another than the last one told, and one at the end."""
+def watch(
+    news: Iterable[News], catalog: Catalog, masked: Callable[[Diagnosis], Diagnosis] = lambda found: found
+) -> Iterator[Change]:
+    """Gives a change whenever the answer is another than the last one told, and one at the end.
+
+    Lines are made of what ``masked`` gives.
+    """
     told: Answer | None = None
     reported: Answer | None = None
     progress = _Progress()
@@ -61,7 +66,7 @@ def watch(news: Iterable[News], catalog: Catalog) -> Iterator[Change]:
         is_hang = found.root_cause is not None and found.root_cause.signature in hangs
         is_calm = stall is None and (is_hang or found.outcome in RUNNING)
         answer: Answer = ("running",) if is_calm else _answer(found, is_stall=stall is not None)
-        line = None if answer == (told or ("running",)) else _line(found, each.kind, stall, is_calm)
+        line = None if answer == (told or ("running",)) else _line(masked(found), each.kind, stall, is_calm)
         is_due = each.kind is not Kind.SEEN and not is_calm and found.outcome != "healthy" and answer != reported
         told, reported = answer, answer if is_due else reported
         if line or is_due:
@@ -115,7 +120,8 @@ class Stall(NamedTuple):
     @property
     def text(self) -> str:
         """Says it in a sentence."""
-        return f"no step for {duration(self.seconds)}, the last was {self.step}; before that one took {duration(self.pace)}"
+        before = f"the last was {self.step}, and one took {duration(self.pace)}"
+        return f"no step for {duration(self.seconds)}; {before}"
 
 
 class _Progress:

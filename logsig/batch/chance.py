@@ -1,8 +1,8 @@
 """How surprising it is that a host starts so many failures: an exact test with each host's exposure.
 
-Jobs are compared with jobs of as many hosts only. Among the jobs of one size, the failures fall on jobs by lot, and the
-first failing host of a failed job is drawn among its hosts by lot: a host in ``e`` of ``J`` jobs, ``F`` of them failed, starts
-X failures, with X a binomial of chance 1/hosts over a hypergeometric number of its jobs. Sizes are added by convolution.
+Jobs are compared with jobs of as many hosts only. Among the jobs of one size the failures fall on jobs by lot, and the
+first failing host of a failed job is drawn among its hosts by lot: a host in ``e`` of ``J`` jobs, ``F`` of them failed,
+starts X failures, a binomial of chance 1/hosts over a hypergeometric number of its jobs. Sizes add by convolution.
 Whether large jobs fail more often than small ones doesn't matter: the numbers of each size are taken as they are.
 """
 
@@ -26,7 +26,7 @@ class Stratum(NamedTuple):
 
 
 def p_value(starts: int, exposure: Mapping[Stratum, int]) -> float:
-    """Gives the chance that a host like all others starts at least so many failures; ``exposure``: its jobs by stratum."""
+    """Gives the chance that a host like all others starts so many failures or more, with its jobs by stratum."""
     if starts <= 0:
         return 1.0
     sums = [1.0] + [0.0] * starts  # chances of 0, 1, … and of ``starts`` or more

@@ -1,6 +1,6 @@
 """Puts files into jobs: takes files with their places, gives jobs, each with what made it one.
 
-``layout`` says of one file whose it is; here the files of a key are looked at together, where only that tells: Slurm tasks
+``layout`` says of one file whose it is; here the files of a key are looked at together, where only that tells: tasks
 or an array, ranks or experiments with numbers, torchrun's trees of several nodes, a console beside its run.
 """
 
@@ -142,7 +142,8 @@ def _is_array(bundle: Bundle, numbers: Sequence[int]) -> bool:
 
 
 def _number_text(placed: _Placed) -> str:
-    return re.findall(r"\d+", placed.parts.base)[-1]
+    numbers: list[str] = re.findall(r"\d+", placed.parts.base)
+    return numbers[-1]
 
 
 _RANK_TOLD = re.compile(rb"(?:\[|\b)rank[ :=_]{0,2}(\d{1,6})\b", re.IGNORECASE)
@@ -214,7 +215,7 @@ def _epoch(bundle: Bundle, identity: str, bundles: list[Bundle]) -> str:
         and told["id"] == identity
     ]
     near = [each[0].key.name for each in siblings if abs(_start(each) - start) <= APART]
-    return min(near, default=bundle[0].key.name)
+    return min([*near, bundle[0].key.name])
 
 
 def _start(bundle: Bundle) -> float:
@@ -259,7 +260,9 @@ def _log_folder(folders: set[tuple[str, ...]]) -> tuple[str, ...]:
     runs = {each[:-2] for each in folders}
     if len(runs) == 1:
         return next(iter(runs))[:-1]
-    return tuple(os.path.commonprefix([list(each) for each in sorted(runs)]))
+    first, last = min(runs), max(runs)
+    same = [one for one, other in zip(first, last, strict=False) if one == other]
+    return first[: len(same)]
 
 
 # ---------------------------------------------------------------- jobs

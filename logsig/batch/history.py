@@ -1,7 +1,7 @@
 """What a store tells over time: takes a ``Store``, gives trends per kind of failure and per host.
 
-Trends are counted anew from the remembered rows, by the days on which jobs ended, so that they don't depend on how often
-anybody scanned.
+Trends are counted anew from the remembered rows, by the days on which jobs ended, so that they don't depend on how
+often anybody scanned.
 """
 
 from __future__ import annotations

@@ -18,14 +18,14 @@ _SAYS = re.compile(
     r"(?:SLURM_(?:JOB_|STEP_)?NODELIST|SLURMD_NODENAME|LSB_HOSTS|PBS_NODENAME|HOSTNAME|NODE_NAME|NODELIST|HOSTS?|NODES"
     r"|[Nn]ode[ _-]?list|[Hh]ost[ _-]?names?|[Hh]osts?|[Nn]odes|[Nn]ode[ _-]?name)[\"']?\s*[=:]\s*[\"'\[]*"
     rf"(?P<list>{_LIST})"
-    rf"|\b(?:[Rr]unning|[Ss]tarted|[Ss]tarting|[Ll]aunched|[Aa]llocated|[Ee]xecuting)\s+on\s+(?:nodes?\s+|hosts?\s+)?(?P<on>{_LIST})"
+    r"|\b(?:[Rr]unning|[Ss]tart(?:ed|ing)|[Ll]aunched|[Aa]llocated|[Ee]xecuting)\s+on\s+(?:(?:node|host)s?\s+)?"
+    rf"(?P<on>{_LIST})"
     rf"|(?:^|\s|\])(?P<nccl>{_NAME}):\d+:\d+ \[\d+\] NCCL INFO",
     re.MULTILINE,
 )
-_NOT_HOSTS = frozenset(
-    "localhost none null true false n a na unknown default master worker cpu cuda gpu rank node nodes host hosts the all"
-    " info warning error nproc total number count each every this single".split()
-)
+_NO_NAMES = """localhost none null true false n a na unknown default master worker cpu cuda gpu rank node nodes host hosts
+the all info warning error nproc total number count each every this single"""
+_NOT_HOSTS = frozenset(_NO_NAMES.split())
 _TABLE = re.compile(r"^\s*host\s{2,}: ", re.MULTILINE)
 """Torchrun's table of failures."""
 

@@ -1,4 +1,4 @@
-"""Finds the jobs under the paths a user names: takes paths, gives a ``Plan``; knows files, reads none but archives' lists.
+"""Finds the jobs under the paths a user names: takes paths, gives a ``Plan``; reads no file but archives' lists.
 
 Every file is met once, under its first name. What isn't a log, or can't be read, is counted or named, never an error;
 only a path that doesn't exist is.

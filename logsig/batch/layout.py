@@ -1,7 +1,7 @@
 """Whose job a file belongs to, by its place: takes a path below a folder, gives the key of the job and why.
 
-Knows the layouts of torchrun, Slurm, Kubernetes, Ray, W&B, SageMaker, rotated sets, a file per rank or node, and pairs of
-stdout and stderr. Reads no file, except to ``settle`` whether Slurm's ``4711_0``, ``4711_1`` are tasks or an array.
+Knows the layouts of torchrun, Slurm, Kubernetes, Ray, W&B, SageMaker, rotated sets, a file per rank or node, and pairs
+of stdout and stderr. Reads no file, and looks at one path at a time; ``grouping`` looks at them together.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The types of a scan over many jobs: what is read (``Log``, ``Job``), what a job gave (``Row``), what the rows say together.
+"""The types of a scan: what is read (``Log``, ``Job``), what a job gave (``Row``), what the rows say together.
 
 All frozen. A ``Row`` is what is kept of a diagnosis: small, and the same whether it was read now or remembered.
 """

@@ -1,4 +1,4 @@
-"""Workers that may die: takes units of work and a function, gives answers; what kills or hangs its worker twice is named.
+"""Workers that may die: takes units of work and a function, gives answers; what kills or hangs a worker twice is named.
 
 Workers are forked, so they share what the parent prepared. Each has one unit at a time and says which job of it it is
 at, so that a death has a culprit; the culprit is tried once more, then set aside, and the rest of its unit goes on.
@@ -93,11 +93,12 @@ class _Worker:
     fault: str | None = None
 
 
-def run(
+def run(  # noqa: PLR0913 (the last two have names)
     units: Iterable[Unit],
     work: Work,
     workers: int,
     bounds: Bounds,
+    *,
     seconds: Allowed | None = None,
     stop: Stop | None = None,
 ) -> Iterator[Answer]:
@@ -332,7 +333,7 @@ def _receive(pipe: int) -> Sequence[int] | None:
         return None
     _kind, size = HEADER.unpack(header)
     body = _exactly(pipe, size)
-    return None if body is None else pickle.loads(body)  # type: ignore[no-any-return]  # noqa: S301 - from the parent
+    return None if body is None else pickle.loads(body)  # noqa: S301 - from the parent
 
 
 def _exactly(pipe: int, size: int) -> bytes | None:

@@ -39,6 +39,9 @@ ALL = 96 * K
 """Bytes kept of all files together, before the windows around literals."""
 
 
+WINDOWS = "A scan read this log in small windows; 'logsig diagnose' and 'scan --thorough' read more of it."
+
+
 @dataclass(frozen=True, slots=True)
 class Manner:
     """How jobs are read."""
@@ -167,6 +170,8 @@ class Reader:
         files = tuple(dict.fromkeys(origin.path for origin in seen.origins))
         log = understand(seen.excerpts, self._catalog, files, seen.doubts).job
         answer = replace(diagnose(log, self._catalog), unreadable=seen.unreadable)
+        if not is_whole and not self._manner.thorough:
+            answer = replace(answer, doubts=(*answer.doubts, WINDOWS))
         return Read(answer, tuple(_problems(found)), seen, log, is_whole)
 
     def _row(self, job: Job, answer: Read | None) -> Row | None:

@@ -1,13 +1,14 @@
 """The rows of one scan, on disk as far as they don't fit: takes rows as they come, gives them in the order of the jobs.
 
-A private SQLite file of this process: SQLite keeps it in its page cache and spills it to a temporary file when it grows,
-so that memory doesn't grow with the number of jobs.
+A private SQLite file of this process: SQLite keeps it in its page cache and spills it to a temporary file when it
+grows, so that memory doesn't grow with the number of jobs.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from typing import Self
 
 from logsig.batch.model import Row
 
@@ -43,7 +44,7 @@ class Rows:
         count: int = self._database.execute("SELECT count(*) FROM rows").fetchone()[0]
         return count
 
-    def __enter__(self) -> Rows:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:

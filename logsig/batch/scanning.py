@@ -48,7 +48,7 @@ class Asked:
     """What the user asks of a scan."""
 
     roots: tuple[str, ...]
-    manner: Manner = Manner()
+    manner: Manner
     workers: int | None = None
     signatures: tuple[Path, ...] = ()
     store: str | None = None
@@ -124,7 +124,7 @@ class _Scanning:
         reader = _reader(catalog, self._asked.manner)
         workers = min(self._asked.workers or _cores(), len(units))
         bounds = Bounds(self._asked.seconds or PATIENCE, self._asked.memory)
-        for answer in run(units, self._worker(reader), workers, bounds, self._seconds, self._stop):
+        for answer in run(units, self._worker(reader), workers, bounds, seconds=self._seconds, stop=self._stop):
             job = self._plan.jobs[answer.job]
             text = answer.value if answer.error is None else unread(job, answer.error, set_aside=True).to_json()
             if text:
@@ -144,18 +144,19 @@ class _Scanning:
                     row = reader.read(jobs[at])
                     yield at, row.to_json() if row is not None else ""
                 return
-            for job, row in reader.read_members(archive, [jobs[at] for at in unit]):
-                if isinstance(row, str):
+            for job, given in reader.read_members(archive, [jobs[at] for at in unit]):
+                if isinstance(given, str):
                     yield mine[job.name], BEGINS
                 else:
-                    yield mine[job.name], row.to_json() if row is not None else ""
+                    yield mine[job.name], given.to_json() if given is not None else ""
 
         return work
 
     def _units(self) -> Iterator[Unit]:
         """Gives what one worker does in one go: the jobs of an archive together, large jobs first."""
         archives: dict[str, list[int]] = {}
-        large, small = [], []
+        large: list[int] = []
+        small: list[int] = []
         for at in sorted(self._missing):
             job = self._plan.jobs[at]
             if job.archive is not None:
@@ -200,7 +201,7 @@ class _Scanning:
 
     def _manner(self) -> str:
         manner = self._asked.manner
-        told = [FORMAT, manner.thorough or bool(manner.reports), manner.max_bytes, manner.baseline]
+        told = [FORMAT, manner.thorough, manner.max_bytes, manner.baseline]
         return json.dumps(told)
 
     def _lose_store(self, error: StoreError | sqlite3.Error) -> None:

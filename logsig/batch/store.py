@@ -1,7 +1,7 @@
 """What earlier scans found, in one SQLite file: rows of jobs, groups and hosts per scan; safe under several writers.
 
-Rows are kept under a job's files and a stamp of their sizes and times: an unchanged job isn't read again, and a scan that
-was interrupted goes on where it stopped. A file of a newer version is left alone.
+Rows are kept under a job's files and a stamp of their sizes and times: an unchanged job isn't read again, and a scan
+that was interrupted goes on where it stopped. A file of a newer version is left alone.
 """
 
 from __future__ import annotations
@@ -111,19 +111,18 @@ class Store:
 
     def _create(self) -> None:
         """Lays the tables out, unless another writer did meanwhile."""
-        self._database.execute("BEGIN IMMEDIATE")
-        try:
-            if self._database.execute("PRAGMA user_version").fetchone()[0] == 0:
-                if self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                    raise StoreError(f"{self.path}: is a database of another program, expected a store of logsig")
-                for statement in SCHEMA.split(";"):
-                    self._database.execute(statement)
-                self._database.execute(f"PRAGMA application_id={APPLICATION}")
-                self._database.execute(f"PRAGMA user_version={VERSION}")
-            self._database.execute("COMMIT")
-        except BaseException:
-            self._database.execute("ROLLBACK")
-            raise
+        with self._writing():
+            if self._database.execute("PRAGMA user_version").fetchone()[0] != 0:
+                return
+            self._refuse_others()
+            for statement in SCHEMA.split(";"):
+                self._database.execute(statement)
+            self._database.execute(f"PRAGMA application_id={APPLICATION}")
+            self._database.execute(f"PRAGMA user_version={VERSION}")
+
+    def _refuse_others(self) -> None:
+        if self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise StoreError(f"{self.path}: is a database of another program, expected a store of logsig")
 
     def close(self) -> None:
         """Closes the file."""

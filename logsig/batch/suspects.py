@@ -147,4 +147,3 @@ class _Tally:
             indices=tuple(sorted(names[host] for host in self.indices)),
             left_out=self.left_out,
         )
-

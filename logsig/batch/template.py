@@ -1,6 +1,6 @@
 """What stays of a line from run to run: takes text, gives it with all that varies by chance masked.
 
-Times, addresses, ids, hexadecimal numbers and counts become marks; words, and the words of paths and quoted names, stay.
+Times, addresses, ids, hexadecimal numbers and counts become marks; words stay, also those of paths and quoted names.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ LONGEST = 300
 """Characters of a template."""
 
 _MASKS = re.compile(
-    r"(?P<time>\b\d{4}-\d\d-\d\d(?:[T _]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\b\d\d:\d\d:\d\d(?:[.,]\d+)?)"
+    r"(?P<time>\b\d{4}-\d\d-\d\d(?:[T _]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+    r"|\b\d\d:\d\d:\d\d(?:[.,]\d+)?)"
     r"|(?P<id>\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b)"
     r"|(?P<address>\b\d{1,3}(?:\.\d{1,3}){3}(?:[:<]\d+>?)?|\[[0-9a-fA-F:]{3,45}\](?::\d+)?"
     r"|\b[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?\b)"

@@ -23,7 +23,7 @@ GRAVE = re.compile(
 
 
 def telling_line(found: Diagnosis, job: JobLog, catalog: Catalog) -> LogLine | None:
-    """Gives the line by which an unknown failure is known again; None where the cause is known, or nothing stands out."""
+    """Gives the line that tells an unknown failure; None where the cause is known, or nothing stands out."""
     if found.outcome == "unrecognised":
         return _choose(list(_lines_of(found, job))) or _choose(_odd(job))
     if found.root_cause is not None:

@@ -18,8 +18,7 @@ def write_file(path: str, pieces: Iterable[str | bytes]) -> None:
     try:
         try:
             with open(beside, "wb") as file:
-                for piece in pieces:
-                    file.write(_bytes(piece))
+                file.writelines(map(_bytes, pieces))
             if beside != path:
                 os.replace(beside, path)
         finally:

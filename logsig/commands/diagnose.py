@@ -8,8 +8,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -23,7 +22,8 @@ from logsig.record import dataclass
 if TYPE_CHECKING:
     from logsig.mask import What
     from logsig.model import Diagnosis
-    from logsig.stdin import Patience
+    from logsig.stdin import Copy
+    from logsig.watch import Change
 
 STDIN = "-"
 UNREADABLE = 3
@@ -188,11 +188,16 @@ def _by_format(name: str, path: str, chosen: Chosen) -> Target:
 
 
 def _masking(render: Callable[[Diagnosis], str], what: What | None) -> Callable[[Diagnosis], str]:
+    masked = _masker(what)
+    return lambda found: render(masked(found))
+
+
+def _masker(what: What | None) -> Callable[[Diagnosis], Diagnosis]:
     if what is None:
-        return render
+        return lambda found: found
     from logsig.mask import mask
 
-    return lambda found: render(mask(found, what))
+    return lambda found: mask(found, what)
 
 
 def _analyse(paths: tuple[str, ...], chosen: Chosen) -> tuple[Diagnosis, int | None]:
@@ -264,9 +269,10 @@ def _follow(paths: tuple[str, ...], chosen: Chosen, targets: list[Target]) -> in
     is_piped = paths[0] == STDIN
     with Calls(_say, GRACE if is_piped else 0.0) as calls:
         stdin = Stdin(_say, copies=copies) if is_piped else None
-        for change in watch(follow(paths[0], catalog.scan_engine(), stdin=stdin, is_over=calls.are_done), catalog):
+        news = follow(paths[0], catalog.scan_engine(), stdin=stdin, is_over=calls.are_done)
+        for change in watch(news, catalog, _masker(chosen.mask)):
             teller.tell(change)
-    return calls.code or (_exit_code(change.found, teller.has_written, chosen.fail_on))
+    return calls.code or _exit_code(change.found, teller.has_written, chosen.fail_on)
 
 
 class _Teller:
@@ -275,49 +281,37 @@ class _Teller:
     def __init__(self, chosen: Chosen, targets: list[Target], echo: Copy | None) -> None:
         self.has_written = True
         self._is_text = _is_text(chosen)
-        self._is_stream = self._is_text or (chosen.form == "jsonl" and not chosen.output)
+        self._is_lines = chosen.form == "jsonl" and not chosen.output
         self._targets = targets
         self._echo = echo
-        self._mask = chosen.mask
-        self._last: dict[int, str] = {}
+        self._last: dict[int, Diagnosis] = {}
 
     def tell(self, change: Change) -> None:
         """Tells it wherever it is awaited."""
         if change.line and (change.is_stall or not (self._is_text and change.is_report)):
-            self._tell_line(_masked(change, self._mask))
+            self._tell_line(change.line)
         for number, target in enumerate(self._targets):
-            if self._is_awaited(target, change):
-                self._write(number, target, change.found)
+            if self._is_awaited(target.path, change) and change.found != self._last.get(number):
+                self._last[number] = change.found
+                if target.path == STDIN:
+                    self._begin_line()
+                self.has_written &= _write(target, change.found)
 
-    def _is_awaited(self, target: Target, change: Change) -> bool:
-        if change.is_end or (change.is_report and target.path != STDIN):
-            return change.is_end or not outputs.is_appended_to(target.path)
-        return target.path == STDIN and self._is_stream and (change.is_report or not self._is_text)
+    def _is_awaited(self, path: str, change: Change) -> bool:
+        if change.is_end:
+            return True
+        if path == STDIN:
+            return self._is_lines or (self._is_text and change.is_report)
+        return change.is_report and not outputs.is_appended_to(path)
 
-    def _tell_line(self, line: str) -> None:
-        from logsig.report.inert import document
-        from logsig.report.inert import line as harmless
+    def _tell_line(self, text: str) -> None:
+        from logsig.report import inert
 
         if self._is_text:
             self._begin_line()
-            outputs.write_stdout(document(f"logsig: {harmless(line)}\n"))
-        elif not self._is_stream:
-            _say(line)
-
-    def _write(self, number: int, target: Target, found: Diagnosis) -> None:
-        """Writes a report, unless the one before was the same."""
-        text = ""
-        try:
-            text = target.render(found)
-        except LogsigError as error:
-            self.has_written = False
-            _say(str(error))
-        if not text or text == self._last.get(number):
-            return
-        self._last[number] = text
-        if target.path == STDIN:
-            self._begin_line()
-        self.has_written &= _write(replace(target, render=lambda _: text), found)
+            outputs.write_stdout(inert.document(f"logsig: {inert.line(text)}\n"))
+        elif not self._is_lines:
+            _say(text)
 
     def _begin_line(self) -> None:
         """Ends the line of the log that stands on stdout half echoed."""

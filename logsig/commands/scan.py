@@ -184,9 +184,9 @@ def _print_plan(plan: Plan, form: str) -> int:
             lines += [f"    {inert.line(log.path)}" for log in job.logs] if len(job.logs) > 1 else []
             outputs.write_stdout("\n".join(lines) + "\n")
     if form != "jsonl":
-        files = sum(len(job.logs) for job in plan.jobs)
+        count = sum(len(job.logs) for job in plan.jobs)
         left = f"; {plan.left_out:,} files left out" if plan.left_out else ""
-        outputs.write_stdout(f"{len(plan.jobs):,} jobs in {files:,} files{left}\n")
+        outputs.write_stdout(f"{len(plan.jobs):,} jobs in {count:,} files{left}\n")
     for problem in plan.problems:
         _say(str(problem))
     return PROBLEMS if plan.problems else 0

@@ -1,4 +1,4 @@
-"""Pictures of a scan as inline SVG: failures by day, a host heat map, bars. Drawn with attributes, readable without styles.
+"""Pictures of a scan as inline SVG: failures by day, a host heat map, bars. Drawn with attributes, without styles.
 
 Takes numbers and harmless texts; gives markup. Knows nothing of jobs.
 """
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from logsig.batch.model import Host
 
 BAR = "#b3261e"
+EMPTY = 'fill="currentColor" fill-opacity="0.06"'
 WIDE = 960
 MOST_DAYS = 120
 """Bars of a timeline; longer times are drawn by week, then by month."""
@@ -110,25 +111,14 @@ def heat_map(hosts: Sequence[Host]) -> str:
     height = len(shown) * row + 34
     parts = [f'<svg viewBox="0 0 {WIDE} {height}" role="img" aria-label="Failures started, by host and {kind}">']
     for at, (host, mine) in enumerate(zip(shown, counts, strict=True)):
-        y = at * row
-        name = inert.xml(host.name if len(host.name) <= 24 else host.name[:23] + "…")
-        mark = "▶ " if host.is_named else ""
-        weight = ' font-weight="700"' if host.is_named else ""
-        color = BAR if host.is_named else "currentColor"
-        parts.append(
-            f'<text x="{left - 44}" y="{y + 15}" fill="{color}" font-size="12" text-anchor="end"{weight}>{mark}{name}</text>'
-            f'<text x="{left - 8}" y="{y + 15}" fill="currentColor" font-size="12" text-anchor="end">{host.starts}</text>'
-        )
+        parts.append(_name(host, left, at * row))
         for place, column in enumerate(columns):
             count = mine.get(column, 0)
-            fill = (
-                f'fill="{BAR}" fill-opacity="{0.25 + 0.75 * count / most:.2f}"'
-                if count
-                else ('fill="currentColor" fill-opacity="0.06"')
-            )
+            fill = f'fill="{BAR}" fill-opacity="{0.25 + 0.75 * count / most:.2f}"' if count else EMPTY
             title = f"<title>{inert.xml(host.name)}, {column}: {count}</title>" if count else ""
             parts.append(
-                f'<rect x="{left + place * step:.1f}" y="{y + 2}" width="{max(step - 2, 1):.1f}" height="{row - 4}" {fill}>{title}</rect>'
+                f'<rect x="{left + place * step:.1f}" y="{at * row + 2}" width="{max(step - 2, 1):.1f}"'
+                f' height="{row - 4}" {fill}>{title}</rect>'
             )
     y = len(shown) * row + 16
     parts.append(f'<text x="{left}" y="{y}" fill="currentColor" font-size="12">{columns[0]}</text>')
@@ -140,6 +130,17 @@ def heat_map(hosts: Sequence[Host]) -> str:
             f'<text x="{x:.1f}" y="{y}" fill="currentColor" font-size="12" text-anchor="{anchor}">{columns[-1]}</text>'
         )
     return "".join([*parts, "</svg>"])
+
+
+def _name(host: Host, right: int, y: int) -> str:
+    """Writes a host's name and the number of its starts."""
+    name = inert.xml(inert.line(host.name if len(host.name) <= 24 else host.name[:23] + "…"))
+    color, weight, mark = (BAR, 700, "▶ ") if host.is_named else ("currentColor", 400, "")
+    return (
+        f'<text x="{right - 44}" y="{y + 15}" fill="{color}" font-size="12" font-weight="{weight}" text-anchor="end">'
+        f'{mark}{name}</text><text x="{right - 8}" y="{y + 15}" fill="currentColor" font-size="12" text-anchor="end">'
+        f"{host.starts}</text>"
+    )
 
 
 def bar(share: float) -> str:

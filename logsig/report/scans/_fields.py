@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -172,6 +173,16 @@ def told(found: Group) -> str:
 def _short(value: Any) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     return text if len(text) <= 80 else text[:79] + "…"
+
+
+def started(found: Host, groups: Sequence[Group]) -> str:
+    """Says what a host started, the most frequent first."""
+    names = {each.id: each.signature or "not known" for each in groups}
+    causes: dict[str, int] = {}
+    for identity, count in found.groups.items():
+        name = names.get(identity, identity)
+        causes[name] = causes.get(name, 0) + count
+    return ", ".join(f"{name} {count}" for name, count in sorted(causes.items(), key=lambda each: (-each[1], each[0])))
 
 
 def outcomes(found: Summary) -> str:

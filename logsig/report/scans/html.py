@@ -1,7 +1,7 @@
 """The index of a scan: one HTML file that asks for nothing, with links to the single reports beside it.
 
-The table of jobs can be sorted where scripts are forbidden: each row carries its place in every order, and a style sheet
-picks one. A script adds reversing and filtering.
+The table of jobs can be sorted where scripts are forbidden: each row carries its place in every order, and a style
+sheet picks one. A script adds reversing and filtering.
 """
 
 from __future__ import annotations
@@ -25,8 +25,17 @@ MOST_ROWS = 50_000
 """Rows of the table; a browser shows no more at once."""
 SHOWN_GROUPS = 12
 """Kinds of failure that are shown at once; the rest is folded."""
+_RANK: dict[str, int] = {
+    "unread": 0,
+    "unrecognised": 1,
+    "failure": 2,
+    "interrupted": 3,
+    "recovered": 4,
+    "unfinished": 5,
+    "empty": 6,
+}
 ORDERS: tuple[tuple[str, str, Callable[[Row], Any]], ...] = (
-    ("job", "job", lambda row: ()),
+    ("job", "job", lambda _row: ()),
     ("outcome", "outcome", lambda row: _RANK.get(row.outcome or "unread", 9)),
     ("cause", "cause", lambda row: (row.group is None, row.signature or "~", row.group or "")),
     ("first", "first", lambda row: (row.first_failing_rank is None, row.first_failing_rank or 0, row.scope or "")),
@@ -35,7 +44,6 @@ ORDERS: tuple[tuple[str, str, Callable[[Row], Any]], ...] = (
     ("size", "size", lambda row: -row.size),
 )
 """(name, title, what to sort by); equals stay in the order of the jobs."""
-_RANK = {"unread": 0, "unrecognised": 1, "failure": 2, "interrupted": 3, "recovered": 4, "unfinished": 5, "empty": 6}
 
 
 def write(result: Result, options: Options) -> Iterator[str]:
@@ -148,10 +156,6 @@ def _group(group: Group, result: Result) -> dict[str, Any]:
 
 
 def _host(host: Host, groups: tuple[Group, ...]) -> dict[str, Any]:
-    kinds = {group.id: group.signature or "not known" for group in groups}
-    causes: dict[str, int] = {}
-    for group, count in host.groups.items():
-        causes[kinds.get(group, group)] = causes.get(kinds.get(group, group), 0) + count
     return {
         "name": inert.line(host.name),
         "starts": host.starts,
@@ -159,7 +163,7 @@ def _host(host: Host, groups: tuple[Group, ...]) -> dict[str, Any]:
         "expected": _fields.number(host.expected),
         "p": _fields.number(host.p),
         "q": _fields.number(host.q),
-        "causes": ", ".join(f"{name} {count}" for name, count in sorted(causes.items(), key=lambda each: -each[1])),
+        "causes": inert.line(_fields.started(host, groups)),
     }
 
 

@@ -33,7 +33,8 @@ def write(result: Result, options: Options) -> Iterator[str]:
         f'tests="{sum(outcomes.values())}" failures="{counts["failure"]}" errors="{counts["error"]}"'
         f' skipped="{counts["skipped"]}"'
     )
-    yield f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {told}>\n<testsuite name="logsig scan" {told} time="0">\n'
+    yield f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {told}>\n'
+    yield f'<testsuite name="logsig scan" {told} time="0">\n'
     for row in result.rows:
         yield _case(row)
     yield "</testsuite>\n</testsuites>\n"

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0 for the whole scan: a rule per signature, a result per failed job, at the line of the log that shows it."""
+"""SARIF 2.1.0 for the whole scan: a rule per signature, a result per failed job, at its line of the log."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def _first(row: Row) -> str:
 def _name(job: str, options: Options) -> str:
     name = inert.line(job)
     columns = options.width - OUTCOME - CAUSE - FIRST - 6
-    if not options.links and not options.color or cells.width(name) <= columns:
+    if not (options.links or options.color) or cells.width(name) <= columns:
         return name
     return _more(options) + name[-max(columns - 1, 20) :] if columns > 20 else name
 
@@ -137,23 +137,14 @@ def _place(group: Group) -> str:
 
 
 def _hosts(hosts: Sequence[Host], groups: Sequence[Group], options: Options) -> Iterator[str]:
-    kinds = {group.id: group.signature or "not known" for group in groups}
     for host in hosts[:MOST_HOSTS]:
-        causes: dict[str, int] = {}
-        for group, count in host.groups.items():
-            causes[kinds.get(group, group)] = causes.get(kinds.get(group, group), 0) + count
-        told = ", ".join(f"{name} {count}" for name, count in sorted(causes.items(), key=lambda item: -item[1])[:3])
-        yield (
-            f"  {_style(inert.line(host.name), '1;31', options)}: "
-            + "".join(
-                _wrapped(
-                    f"started {host.starts:,} failures in its {host.jobs:,} jobs, by chance {_fields.number(host.expected)};"
-                    f" p = {_fields.number(host.p)}, q = {_fields.number(host.q)}; {inert.line(told)}",
-                    options,
-                    "    ",
-                )
-            ).lstrip()
+        told = (
+            f"started {_fields.many(host.starts, 'failure')} in its {_fields.many(host.jobs, 'job')},"
+            f" by chance {_fields.number(host.expected)}; p = {_fields.number(host.p)}, q = {_fields.number(host.q)};"
+            f" {inert.line(_fields.started(host, groups))}"
         )
+        yield f"  {_style(inert.line(host.name), '1;31', options)}\n"
+        yield from _wrapped(told, options, "    ")
     if len(hosts) > MOST_HOSTS:
         yield f"  … and {len(hosts) - MOST_HOSTS:,} more: --format jsonl\n"
 
@@ -161,7 +152,8 @@ def _hosts(hosts: Sequence[Host], groups: Sequence[Group], options: Options) -> 
 def _summary(summary: Summary, options: Options) -> Iterator[str]:
     times = f", {_moment(summary.first)} to {_moment(summary.last)}" if summary.first else ""
     yield from _wrapped(
-        f"{_fields.many(summary.jobs, 'job')} in {_fields.many(summary.files, 'file')}, {_fields.size(summary.size)}{times}",
+        f"{_fields.many(summary.jobs, 'job')} in {_fields.many(summary.files, 'file')},"
+        f" {_fields.size(summary.size)}{times}",
         options,
         "  ",
     )
