@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from logsig.errors import CatalogError, Fault
 from logsig.model import Retryable
+from logsig.needle import needle
 from logsig.record import dataclass
 
 if TYPE_CHECKING:
@@ -131,15 +132,33 @@ class Proof:
     counterexamples: tuple[Sample, ...]
 
 
+class Pattern:
+    """A pattern of a signature, compiled when a text holds what every match of it holds."""
+
+    __slots__ = ("_needle", "_source")
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._needle = needle(source)
+
+    def search(self, text: str, timeout: float | None = None) -> regex.Match[str] | None:
+        """Give the first match; ``TimeoutError`` after so many seconds."""
+        return compiled(self._source).search(text, timeout=timeout) if self._needle in text else None
+
+    def finditer(self, text: str, timeout: float | None = None) -> Iterator[regex.Match[str]]:
+        """Give all matches; ``TimeoutError`` after so many seconds."""
+        return iter(compiled(self._source).finditer(text, timeout=timeout) if self._needle in text else ())
+
+
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """The compiled patterns of one signature."""
+    """The patterns of one signature."""
 
-    pattern: tuple[regex.Pattern[str], ...]
-    follow: tuple[regex.Pattern[str], ...]
-    frames: tuple[regex.Pattern[str], ...]
-    before: tuple[regex.Pattern[str], ...]
-    unless: tuple[regex.Pattern[str], ...]
+    pattern: tuple[Pattern, ...]
+    follow: tuple[Pattern, ...]
+    frames: tuple[Pattern, ...]
+    before: tuple[Pattern, ...]
+    unless: tuple[Pattern, ...]
 
 
 # ---------------------------------------------------------------- one pack
@@ -223,10 +242,10 @@ class Catalog:
         return self.signatures[signature]
 
     def patterns(self, signature: str) -> Patterns:
-        """Compile the patterns of an id, once."""
+        """Prepare the patterns of an id, once."""
         known = self._compiled.get(signature)
         if known is None:
-            known = self._compiled[signature] = compile_patterns(self.signatures[signature].match)
+            known = self._compiled[signature] = patterns_of(self.signatures[signature].match)
         return known
 
     def scan_engine(self) -> Engine:
@@ -271,10 +290,10 @@ def compiled(pattern: str) -> regex.Pattern[str]:
     return regex.compile(pattern, cache_pattern=False)
 
 
-def compile_patterns(match: Match) -> Patterns:
-    """Compile all patterns of a signature."""
+def patterns_of(match: Match) -> Patterns:
+    """Prepare all patterns of a signature."""
     groups = (match.pattern, match.follow, match.frames, match.before, match.unless)
-    return Patterns(*(tuple(map(compiled, group)) for group in groups))
+    return Patterns(*(tuple(map(Pattern, group)) for group in groups))
 
 
 def build_catalog(packs: Sequence[Pack], faults: tuple[Fault, ...] = ()) -> Catalog:

@@ -45,6 +45,7 @@ class _Answer:
         self.verdict = judged.verdict
         self.outcome = outcome
         self.root = judged.verdict.root
+        self.failed = {*judged.verdict.failed, judged.verdict.rank}
         self.collateral = [
             event for event in causes.collateral_of(self.stories, self._causes()) if not self._is_cause(event)
         ]
@@ -91,8 +92,7 @@ class _Answer:
 
     def _is_cause(self, event: Event) -> bool:
         """The same failure on another rank of an all-ranks failure is the cause too, not its consequence."""
-        same = self.root is not None and event.signature == self.root.signature
-        return same and (event.rank in self.verdict.failed or event.rank == self.verdict.rank)
+        return self.root is not None and event.signature == self.root.signature and event.rank in self.failed
 
     def _job(self) -> JobFacts:
         facts = self.job.facts

@@ -1,7 +1,7 @@
-"""Reads from ordinary lines what the job is: sizes, versions, launcher, settings, who is who, and how far each rank came.
+"""Reads from ordinary lines what the job is: sizes, versions, launcher, settings, who is who, how far each rank came.
 
-Takes clean lines, gives ``JobNotes``. Each kind of statement is one entry of a table: a needle (cheap test) and a pattern. Formats:
-messages.md sections 0, 5, 6 and 7 of the project's references. Knows nothing of failures.
+Takes clean lines, gives ``JobNotes``. Each kind of statement is one entry of a table: a needle (cheap test) and a
+pattern. Knows nothing of failures.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NNODES = (
 _VERSIONS = (
     (
         "torch",
-        "torch",
+        "orch",
         late(
             r"\b(?:PyTorch|torch)(?:[ _]version)?\s*[:= ]\s*v?(\d+\.\d+(?:\.\d+)?(?:[ab]\d+)?(?:\+\w+)?)", re.IGNORECASE
         ),
@@ -89,7 +89,9 @@ _FLAGS = (
     ),
     ("zero_stage", "zero", late(r"\bzero_(?:optimization_)?stage['\"]?\s*[:=\.]*\s*(\d)\b", re.IGNORECASE)),
 )
-_HEARSAY = late(r"keyword argument|by setting|must enable|consider|you can|Try|could|please|if you|set\s+`|warn\(", re.IGNORECASE)
+_HEARSAY = late(
+    r"keyword argument|by setting|must enable|consider|you can|Try|could|please|if you|set\s+`|warn\(", re.IGNORECASE
+)
 _FRAMEWORKS = (
     ("mmengine", ("/mmengine/", "/mmcv/")),
     (
@@ -153,14 +155,17 @@ _RAY_RANK = late(
 )
 _RAY_SETUP = late(r"\[rank=(?P<rank>\d+), world_size=(?P<size>\d+)\]")
 _GLOBAL_RANKS = late(
-    r"^\s*(?P<key>group_rank|local_ranks|global_ranks|restart_count|global_world_sizes|master_addr)=(?P<value>\[[^\]]*\]|[\w.:-]+)"
+    r"^\s*(?P<key>group_rank|local_ranks|global_ranks|restart_count|global_world_sizes|"
+    r"master_addr)=(?P<value>\[[^\]]*\]|[\w.:-]+)"
 )
 _RANK_PID = late(
-    r"\b[Rr]ank[ =:]+(?P<rank>\d+)\b[^\n]{0,40}?\bpid[ =:]+(?P<pid>\d+)|\bpid[ =:]+(?P<pid2>\d+)\b[^\n]{0,40}?\b[Rr]ank[ =:]+(?P<rank2>\d+)\b"
+    r"\b[Rr]ank[ =:]+(?P<rank>\d+)\b[^\n]{0,40}?\bpid[ =:]+(?P<pid>\d+)|"
+    r"\bpid[ =:]+(?P<pid2>\d+)\b[^\n]{0,40}?\b[Rr]ank[ =:]+(?P<rank2>\d+)\b"
 )
 
 _STEP = late(
-    r"(?:\bglobal[_ ]?step|\bsteps?|\biter(?:ation)?s?|\bit|\bbatch(?:_idx)?)['\"]?\s*[:=#]?\s*\[?\s*(?P<step>\d{1,9})(?!\.\d|[\w-])(?:\s*/\s*(?P<of>\d+))?",
+    r"(?:\bglobal[_ ]?step|\bsteps?|\biter(?:ation)?s?|\bit|"
+    r"\bbatch(?:_idx)?)['\"]?\s*[:=#]?\s*\[?\s*(?P<step>\d{1,9})(?!\.\d|[\w-])(?:\s*/\s*(?P<of>\d+))?",
     re.IGNORECASE,
 )
 _EPOCH_STEP = late(
@@ -171,7 +176,8 @@ _EPOCH = late(r"\bepoch\b['\"]?\s*[:=]?\s*\[?\s*(?P<step>\d{1,6})\b(?!\.\d*[1-9]
 _TQDM = late(r"\|\s*(?P<step>\d{1,9})/(?P<of>\d{1,9}) \[")
 _PROGRESS_NEEDLES = ("step", "Step", "iter", "Iter", "it ", "poch", "batch", "| ")
 _NOT_PROGRESS = late(
-    r"\b(?:at|in|from|after|before|until|since|every|resum\w+|load\w+|sav\w+|checkpoint\w*|max|num|total|warmup|log\w*|eval|save)[_ ](?:\w+ )?(?:global )?(?:step|iter|epoch|batch)",
+    r"\b(?:at|in|from|after|before|until|since|every|resum\w+|load\w+|sav\w+|checkpoint\w*|max|num|total|warmup|"
+    r"log\w*|eval|save)[_ ](?:\w+ )?(?:global )?(?:step|iter|epoch|batch)",
     re.IGNORECASE,
 )
 MAX_SAYING = 300
@@ -179,17 +185,24 @@ MAX_SAYING = 300
 LEFT_WELL = late(r"\bexited with code 0\b|\bstopped \(rc=0\)|\bexits successfully\b")
 """A launcher's words for a good end (foreman and concurrently, honcho, DeepSpeed)."""
 _SAYS_END = late(
-    r"exited with|rc=0|exits|finish|complete|done|exhaust|ran out|no more|end of|early|ended|_runtime|reached|success|took", re.I
+    r"exited with|rc=0|exits|finish|complete|done|exhaust|ran out|no more|end of|early|ended|_runtime|reached|"
+    r"success|took",
+    re.IGNORECASE,
 )
 FINISHED = late(
-    r"\b(?:training (?:is )?(?:finished|complete[d]?|done|successful\w*)|finished training|done training|train(?:ing)? (?:run )?complete|all (?:epochs|steps) (?:done|complete\w*)|"
-    r"job (?:finished|complete[d]?)(?: successfully)?|max_epochs=\d+` reached|max_steps=\d+` reached|'train_runtime'|training took|exits successfully|run completed|finished successfully)\b"
+    r"\b(?:training (?:is )?(?:finished|complete[d]?|done|successful\w*)|finished training|done training|"
+    r"train(?:ing)? (?:run )?complete|all (?:epochs|steps) (?:done|complete\w*)|"
+    r"job (?:finished|complete[d]?)(?: successfully)?|max_epochs=\d+` reached|max_steps=\d+` reached|"
+    r"'train_runtime'|training took|exits successfully|run completed|finished successfully)\b"
     r"|^(?:done|finished|complete[d]?|success)[.!]?$",
     re.IGNORECASE,
 )
 EXHAUSTED = late(
-    r"\b(?:dataset|data|loader|dataloader|iterator|stream|shard|samples?|batches)\s*(?:is|are|was|were)?\s*(?:exhausted|ran out|used up|depleted)\b|\bfinished early\b|\bran out of (?:data|batches|samples)\b|"
-    r"\bno more (?:data|batches|samples)\b|\bend of (?:data|dataset|epoch|shard)\b|\bleaving early\b|\bearly (?:exit|stop\w*)\b|\bexiting early\b|\b(?:epoch|training) ended\b|\bexhausted (?:its|the) (?:data|inputs?|shard)\b",
+    r"\b(?:dataset|data|loader|dataloader|iterator|stream|shard|samples?|batches)\s*(?:is|are|was|"
+    r"were)?\s*(?:exhausted|ran out|used up|depleted)\b|\bfinished early\b|\bran out of (?:data|batches|samples)\b|"
+    r"\bno more (?:data|batches|samples)\b|\bend of (?:data|dataset|epoch|shard)\b|\bleaving early\b|"
+    r"\bearly (?:exit|stop\w*)\b|\bexiting early\b|\b(?:epoch|training) ended\b|\bexhausted (?:its|the) (?:data|"
+    r"inputs?|shard)\b",
     re.IGNORECASE,
 )
 
@@ -212,7 +225,8 @@ _NEEDLES = {
 @lru_cache(maxsize=SHAPES)
 def _topics(shape: str) -> frozenset[str]:
     """On which topics lines of this shape may say something."""
-    found = {topic for topic, needles in _NEEDLES.items() if any(needle.translate(_SHAPE) in shape for needle in needles)}
+    shapes = {topic: [needle.translate(_SHAPE) for needle in needles] for topic, needles in _NEEDLES.items()}
+    found = {topic for topic, needles in shapes.items() if any(needle in shape for needle in needles)}
     return frozenset(found | {"end"} if _SAYS_END.search(shape) else found)
 
 
@@ -411,7 +425,7 @@ def _most(counts: Counter[str], order: tuple[tuple[str, Any], ...]) -> str | Non
 
 
 def read_step(text: str) -> int | None:
-    """Gives the training step a line reports, as a number that grows within a run; none for lines that only mention one."""
+    """Gives the training step a line reports, as a number that grows within a run; none where one is only mentioned."""
     found = _step_place(text.translate(_SHAPE))
     if found is None:
         return None

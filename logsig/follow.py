@@ -193,7 +193,7 @@ class _Older:
     def scan(self, engine: Engine, last: Skimmed) -> Scan:
         """Gives all that is remembered, in order."""
         if self._forgotten:
-            doubt = f"{last.origin.path}: {self._forgotten} earlier files of this name were forgotten"
+            doubt = f"{last.origin.path}: began anew so often that what the first {self._forgotten} held is forgotten"
             last = last._replace(doubts=(*last.doubts, doubt))
         return together([*self._found, last], engine)
 

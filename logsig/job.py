@@ -44,9 +44,7 @@ def assemble(
     facts = dict(job_facts(notes))
     if "torch" not in facts["versions"] and (hint := sourcelines.torch_hint(lines)):
         facts["versions"]["torch"] = hint
-    return JobLog(
-        tuple(files), builder.attempts(notes), facts, builder.nodes(), tuple(lines), (*doubts, *matches.doubts)
-    )
+    return JobLog(tuple(files), builder.attempts(), facts, builder.nodes(), tuple(lines), (*doubts, *matches.doubts))
 
 
 def _testimony(lines: Sequence[LogLine], matches: Matches, position: Mapping[int, int]) -> list[Testimony]:
@@ -97,7 +95,7 @@ def _boundaries(
         if line.attempt is None and "will restart worker group" in line.text and "attempts left" in line.text:
             starts[line.source.path].add(order + 1)
     _regressions(notes.progress, ends, starts, identity)
-    return _Boundaries({path: _merged(sorted(found), ends[path], lines) for path, found in starts.items()})
+    return _Boundaries({path: _merged(sorted(found), lines) for path, found in starts.items()})
 
 
 def _workers_between(lines: Sequence[LogLine], low: int, high: int) -> bool:
@@ -123,7 +121,7 @@ def _regressions(
         last[key] = item
 
 
-def _merged(found: Sequence[int], ends: Sequence[int], lines: Sequence[LogLine]) -> tuple[int, ...]:
+def _merged(found: Sequence[int], lines: Sequence[LogLine]) -> tuple[int, ...]:
     """Announcements of one restart (several agents, several lines) are one boundary."""
     kept: list[int] = []
     for start in found:
@@ -347,7 +345,7 @@ class _Builder:
         found |= {line.node for line in self.lines if line.node}
         return tuple(sorted(found))
 
-    def attempts(self, notes: JobNotes) -> tuple[Attempt, ...]:
+    def attempts(self) -> tuple[Attempt, ...]:
         numbers = sorted({*self.ranks, *self.events, *self.exits, 0, self.last_attempt})
         return tuple(self._attempt_of(number) for number in numbers)
 

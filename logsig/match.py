@@ -1,8 +1,8 @@
 """Finds the signatures in messages: literals over all cleaned text at once, patterns on candidates only.
 
-Takes messages and the catalog, gives matched messages with facts. Decides which signature a message *is* when several fit
-(more specific ones win by ``over`` and ``net``, never by order of files), and where a text is only quoted. Knows nothing of ranks
-and causes.
+Takes messages and the catalog, gives matched messages with facts. Decides which signature a message *is* when several
+fit (more specific ones win by ``over`` and ``net``, never by order of files), and where a text is only quoted. Knows
+nothing of ranks and causes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from logsig.engine import Engine
@@ -20,9 +21,7 @@ from logsig.model import LogLine, Message, Writer
 from logsig.record import dataclass
 
 if TYPE_CHECKING:
-    import regex
-
-    from logsig.catalog import Catalog, Entry
+    from logsig.catalog import Catalog, Entry, Pattern
 
 PATTERN_SECONDS = 0.25
 """Time limit of one pattern on one message. A pattern that needs longer is given up and said in ``doubts``."""
@@ -37,19 +36,22 @@ _LEAD = late(
       | \[[^\]\n]{0,160}\]:?\s*
       | what\(\):\s+
       | (?:C\+\+\s)?exception\ from:\s
-      | (?:std::exception|in\ worker\ process\ \d+|Original\ error|Caused\ by|caused\ by|Reason|reason|Message|message|Last\ error|last\ error)\s?[:=]?\s*
-      | \w[\w .,()/-]{0,50}(?:[Ee]rror|[Ff]ailed|[Ff]ailure|[Ee]xception|[Cc]rashed|[Cc]aught|[Rr]aised|[Aa]borted|[Tt]erminated)\b[\w .()/-]{0,40}[:=]\s+
+      | (?:std::exception|in\ worker\ process\ \d+|Original\ error|Caused\ by|caused\ by|Reason|reason
+          |Message|message|Last\ error|last\ error)\s?[:=]?\s*
+      | \w[\w .,()/-]{0,50}(?:[Ee]rror|[Ff]ailed|[Ff]ailure|[Ee]xception|[Cc]rashed|[Cc]aught
+          |[Rr]aised|[Aa]borted|[Tt]erminated)\b[\w .()/-]{0,40}[:=]\s+
       | (?:[Rr]ank|RANK|[Pp]rocess|[Ww]orker|[Gg]pu|GPU)\s?\#?\d+\s?[:|,-]\s*
     )*\W{0,2}$""",
     re.VERBOSE,
 )
 """What may stand on the line before an error that speaks for itself."""
 _HEARSAY = late(
-    r"\b(?:if|when|whether|hint|note|notes|see|e\.g|expect\w*|example|help|usage|todo|fix\w*|avoid|about|test_\w+|like|such as)\b",
+    r"\b(?:if|when|whether|hint|note|notes|see|e\.g|expect\w*|example|help|usage|todo|fix\w*|avoid|about|test_\w+|"
+    r"like|such as)\b",
     re.IGNORECASE,
 )
 _COMMENT = late(r"\s*(?:#|//)\s")
-_OPEN_QUOTE = late(r"""[`'"“‘]\s*$""")
+_OPEN_QUOTE = late(r"""[`'"“\u2018]\s*$""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ class Matcher:
                 ids[order].update(self.traceback_nets)
         yield from sorted(ids.items())
 
-    @property
+    @cached_property
     def traceback_nets(self) -> tuple[str, ...]:
         """Nets that take every traceback, though its first line is no part of the message's text."""
         return tuple(
@@ -202,14 +204,14 @@ class Matcher:
             return not _COMMENT.match(lead) and not (_OPEN_QUOTE.search(lead) and _HEARSAY.search(lead))
         return speaks(lead)
 
-    def _search(self, entry: Entry, pattern: regex.Pattern[str], text: str) -> Any:
+    def _search(self, entry: Entry, pattern: Pattern, text: str) -> Any:
         try:
             return pattern.search(text, timeout=PATTERN_SECONDS)
         except TimeoutError:
             self.gave_up.add(entry.id)
             return None
 
-    def _all(self, entry: Entry, pattern: regex.Pattern[str], text: str) -> Iterator[Any]:
+    def _all(self, entry: Entry, pattern: Pattern, text: str) -> Iterator[Any]:
         try:
             for count, hit in enumerate(pattern.finditer(text, timeout=PATTERN_SECONDS)):
                 if count >= 8:
@@ -277,8 +279,8 @@ def _without(hits: list[Matched], stronger: Mapping[str, Matched], rule: str, lo
 def choose(links: Sequence[list[Matched]], losses: list[Loss] | None = None) -> list[Matched]:
     """Picks the link of an exception chain that counts: what was raised first, unless it is a mere step on the way.
 
-    A peer error raised first makes what was raised while handling it secondary, and the other way round. A general first link
-    (``queue.Empty``, ``KeyError``) gives way to a known cause further on.
+    A peer error raised first makes what was raised while handling it secondary, and the other way round. A general
+    first link (``queue.Empty``, ``KeyError``) gives way to a known cause further on.
     """
     witnesses = [hit for link in links for hit in link if hit.entry.role == "witness"]
     winners = [hit for link in links for hit in link if hit.entry.role != "witness"]
@@ -302,7 +304,7 @@ def _rank_of_hit(hit: Matched) -> tuple[int, int, str]:
 
 
 def speaks(lead: str) -> bool:
-    """True where an error may begin after this text: nothing, an exception's name, a logger's lead-in; never a quotation."""
+    """True where an error may begin after this text: nothing, an exception's name, a logger's lead-in; no quotation."""
     if not lead.strip():
         return True
     if len(lead) > 400 or _OPEN_QUOTE.search(lead) or _HEARSAY.search(lead):

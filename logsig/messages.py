@@ -1,14 +1,14 @@
 """Groups clean lines into messages: what one writer said in one go.
 
-Takes ``LogLine``s in reading order, gives ``Message``s in the order of their decisive line. Knows Python tracebacks (chains,
-interleaved ones, lost indentation), C++ messages with continuation lines, ``terminate called``, faulthandler dumps and
-torchrun's failure table. Knows no signatures.
+Takes ``LogLine``s in reading order, gives ``Message``s in the order of their decisive line. Knows Python tracebacks
+(chains, interleaved ones, lost indentation), C++ messages with continuation lines, ``terminate called``, faulthandler
+dumps and torchrun's failure table. Knows no signatures.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
 from logsig.late import late
@@ -20,10 +20,12 @@ MAX_CONTINUATION = 60
 MAX_BARE_CONTINUATION = 14
 """The same where lines carry no rank at all, so that other ranks' output may stand in between."""
 
+_HEAD = "Traceback (most recent call last)"
 _TRACEBACK = late(r"^\W*(?:[\w .:/()\[\]-]{0,80}: )?(?:Original )?Traceback \(most recent call last\):?")
 _FRAME = late(r'^\s*File "(?P<path>[^"\n]+)", line (?P<line>\d+)(?:,? in (?P<function>.+))?')
 _EXCEPTION = late(
-    r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit|Warning|Failure|Failed|Timeout|Closed|Stop\w*|NotFound\w*|Fault|Abort\w*|OutOfResources|Empty|Full|Panic\w*)\w*"
+    r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit|Warning|Failure|Failed|Timeout|"
+    r"Closed|Stop\w*|NotFound\w*|Fault|Abort\w*|OutOfResources|Empty|Full|Panic\w*)\w*"
     r"|(?:[A-Za-z_]\w*\.)+[A-Z]\w*|[A-Z]\w*(?=: ))(?::(?:\s|$)|\s*$)"
 )
 _CHAIN = late(
@@ -40,13 +42,17 @@ _TABLE_RANK = late(r"^\s*rank\s*: (?P<rank>\d+) \(local_rank: (?P<local>\d+)\)")
 _TABLE_TRACEBACK = late(r"^\s*traceback\s*: (?P<rest>Traceback \(most recent call last\):.*)")
 _TABLE_END = late(r"^(?:-{20,}|={20,}|\s*\[\d+\]:$|Root Cause )")
 _BEGINS = late(
-    r"^(?:terminate called|Fatal Python error|\*\*\* SIG|\*\*\* Aborted at|srun: |slurmstepd|\[rank\d|={20,}|-{20,}|Killed$|Failures:"
-    r"|(?:[Ee]poch|[Ss]tep|[Ii]ter(?:ation)?)\b[^\n]{0,20}\d|\{'(?:loss|eval|train)|Exception in thread|Exception ignored|"
+    r"^(?:terminate called|Fatal Python error|\*\*\* SIG|\*\*\* Aborted at|srun: |slurmstepd|\[rank\d|={20,}|-{20,}|"
+    r"Killed$|Failures:"
+    r"|(?:[Ee]poch|[Ss]tep|[Ii]ter(?:ation)?)\b[^\n]{0,20}\d|\{'(?:loss|eval|train)|Exception in thread|"
+    r"Exception ignored|"
     r"[\w./-]+:\d+: \w*Warning: |NCCL version |\S+:\d+:\d+ \[\d+\] )"
 )
 _STARTS_ALONE = late(r"^(?:terminate called after|Fatal Python error: |\*\*\* SIG\w+ received)")
 _CPP = ("c10", "c10-plain", "glog")
-_ASIDE = re.compile(r"\s*(?:Exception ignored in|Exception in thread |--- Logging error ---|Error in atexit|Error in sys\.excepthook)")
+_ASIDE = re.compile(
+    r"\s*(?:Exception ignored in|Exception in thread |--- Logging error ---|Error in atexit|Error in sys\.excepthook)"
+)
 """Announces a traceback that doesn't end the process."""
 _EXCEPTHOOK = "rank"
 _STEP = late(r"\b(?:step|iter(?:ation)?|epoch)s?\b\s*[:=]?\s*\[?\s*\d+", re.IGNORECASE)
@@ -120,7 +126,7 @@ class _Grouper:
         """C++ loggers print the prefix on the first line only: a bare line right below belongs to that message."""
         if self.last is None or line.layers or not text.strip():
             return False
-        writer, message = self.last
+        _, message = self.last
         first = message.lines[0]
         if (
             first.source.path != line.source.path
@@ -128,7 +134,7 @@ class _Grouper:
             or message.more >= MAX_BARE_CONTINUATION
         ):
             return False
-        if _TRACEBACK.match(text) or _BEGINS.match(text) or _STEP.search(text):
+        if _opens(text) or _BEGINS.match(text) or _STEP.search(text):
             return False
         message.lines.append(line)
         message.more += 1
@@ -157,12 +163,9 @@ class _Grouper:
 
     def _feed(self, writer: Writer, stack: list[_Open], line: LogLine, text: str) -> bool:
         """Gives the line to the open message of the writer that expects it; true when one took it."""
-        current = stack[-1]
-        if current.kind == "frames":
+        if stack[-1].kind == "frames":
             return self._feed_frames(stack, line, text)
-        woven = [item for item in stack if item.kind == "text"]
-        if len(woven) > 1:  # exceptions of several ranks without labels, woven line by line: each takes its turn
-            current = min(woven, key=lambda item: item.more)
+        current = _whose_turn(stack)
         if current.kind == "text" and current.more < 3 and _is_remote(current) and _FRAME.match(text):
             self._reopen(current)  # a remote traceback: frames and the real exception follow
             return self._feed_frames(stack, line, text)
@@ -173,7 +176,7 @@ class _Grouper:
         if current.pending_link:
             if not text.strip():
                 return True
-            if _TRACEBACK.match(text):
+            if _opens(text):
                 self._link(current, line)
                 return True
         if current.kind == "text" and not text.strip() and current.exception is not None:
@@ -187,6 +190,17 @@ class _Grouper:
             return True
         self._close(writer, current)
         return False
+
+    def _links_on(self, current: _Open, line: LogLine, text: str) -> bool:
+        """True for a line between two tracebacks of one chain, and for the head of the second, which becomes a link."""
+        if _CHAIN.match(text.strip()):
+            current.pending_link = True
+            current.more = 0
+            return True
+        if current.pending_link and _TRACEBACK.match(text):
+            self._link(current, line)
+            return True
+        return current.pending_link and not text.strip()
 
     def _reopen(self, current: _Open) -> None:
         """What looked like the end was the head of a remote traceback (Ray's ``RayTaskError(ValueError): ray::…``)."""
@@ -209,14 +223,14 @@ class _Grouper:
         )
         if current.kind == "line":
             return False
-        if current.more >= limit or line.gap or _TABLE_TRACEBACK.match(text):
+        if current.more >= limit or line.gap or _in_table(text):
             return False
         if current.kind == "dump":
-            return line.layers == current.exception_layers and not _TRACEBACK.match(text) and not _BEGINS.match(text)
+            return line.layers == current.exception_layers and not _opens(text) and not _BEGINS.match(text)
         nested = "Original Traceback (most recent call last)" in text or (
             current.exception is not None and "Caught " in current.lines[current.head].text
         )
-        if _TRACEBACK.match(text) and not nested:
+        if _opens(text) and not nested:
             return False
         if current.kind == "cpp":
             return (
@@ -234,7 +248,7 @@ class _Grouper:
         """Inside tracebacks: several may be open where ranks without prefixes interleave line by line."""
         stripped = text.strip()
         inside = [item for item in stack if item.kind == "frames"]
-        if _TRACEBACK.match(text) and not (stripped.startswith("Original")):
+        if _opens(text) and not (stripped.startswith("Original")):
             return False
         frame = _FRAME.match(text)
         if frame:
@@ -276,8 +290,8 @@ class _Grouper:
     # -------------------------------------------------------- beginning
 
     def _begin(self, writer: Writer, line: LogLine, text: str) -> None:
-        within = _TABLE_TRACEBACK.match(text)
-        if within or _TRACEBACK.match(text):
+        within = _in_table(text)
+        if within or _opens(text):
             message = _Open([line], "frames", order=self.order, dedent=_indent(text) if not within else 2)
             message.rank = self.table_rank.get(writer) if within else self.announced.pop(writer, None)
             message.aside = bool(_ASIDE.match(self.said.get(writer, "")))
@@ -349,6 +363,12 @@ def _message(item: _Open, links: tuple[Message, ...]) -> Message:
     return Message(tuple(lines), text, frames, item.exception, links, item.rank, None, fatal, item.head, item.aside)
 
 
+def _whose_turn(stack: Sequence[_Open]) -> _Open:
+    """The open message that goes on: of several ranks' exceptions without labels, woven line by line, each in turn."""
+    woven = [item for item in stack if item.kind == "text"]
+    return min(woven, key=lambda item: item.more) if len(woven) > 1 else stack[-1]
+
+
 def _is_remote(item: _Open) -> bool:
     """True where frames and the real exception follow the exception's line: Ray's remote errors."""
     return "RayTaskError" in (item.exception or "") or "ray::" in item.lines[item.head].text
@@ -363,3 +383,13 @@ def chain(message: Message) -> Iterator[Message]:
     """The links of an exception chain, first raised first, the message itself last."""
     yield from message.caused_by
     yield message
+
+
+def _opens(text: str) -> bool:
+    """True for the first line of a traceback."""
+    return _HEAD in text and _TRACEBACK.match(text) is not None
+
+
+def _in_table(text: str) -> re.Match[str] | None:
+    """The first line of a traceback in torchrun's table."""
+    return _TABLE_TRACEBACK.match(text) if _HEAD in text else None

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
-from heapq import merge
 from typing import Any, Literal, NamedTuple
 
 from logsig import envelope, opening, pods
@@ -191,8 +190,8 @@ class Peeler:
         self._usable = [p for p in grammar.prefixes if p.consistent is None or p.name in dialect.known]
         with_pattern = [(p, grammar.compiled[p.name]) for p in self._usable if p.pattern]
         self._at_end = [(prefix, pattern) for prefix, pattern in with_pattern if prefix.place == "end"]
-        self._glue = [(prefix, pattern) for prefix, pattern in with_pattern if prefix.glue]
-        literals = {literal for prefix, _ in self._glue for literal in prefix.glue}
+        self._glue = [(prefix, pattern, prefix.glue) for prefix, pattern in with_pattern if prefix.glue]
+        literals = {literal for _, _, mine in self._glue for literal in mine}
         self._bracketed = tuple(sorted(literal for literal in literals if "[" in literal))
         self._unbracketed = tuple(sorted(literal for literal in literals if "[" not in literal))
         self._table = grammar.table(self._usable)
@@ -294,18 +293,22 @@ class Peeler:
 
     def glued(self, text: str) -> Iterator[int]:
         """Positions inside ``text`` where another writer's text begins."""
-        found = [self._glue_positions(prefix, pattern, text) for prefix, pattern in self._glue]
+        found: set[int] = set()
+        for prefix, pattern, literals in self._glue:
+            for literal in literals:
+                if literal in text:
+                    found.update(self._glue_positions(prefix, pattern, text))
+                    break
         behind = 1
-        for at in merge(*found):
+        for at in sorted(found):
             if at >= behind:
                 yield at
                 behind = at + max(1, self.peel(text[at : at + NEAR]).start)
 
     def _glue_positions(self, prefix: Prefix, pattern: re.Pattern[str], text: str) -> Iterator[int]:
-        if any(literal in text for literal in prefix.glue):
-            for match in pattern.finditer(text, 1):
-                if self._is_glue(prefix, text, match):
-                    yield match.start()
+        for match in pattern.finditer(text, 1):
+            if self._is_glue(prefix, text, match):
+                yield match.start()
 
     def _is_glue(self, prefix: Prefix, text: str, match: re.Match[str]) -> bool:
         """True where a text written without line end was followed by another writer's; False for a mention."""

@@ -23,8 +23,8 @@ _SAYS = re.compile(
     rf"|(?:^|\s|\])(?P<nccl>{_NAME}):\d+:\d+ \[\d+\] NCCL INFO",
     re.MULTILINE,
 )
-_NO_NAMES = """localhost none null true false n a na unknown default master worker cpu cuda gpu rank node nodes host hosts
-the all info warning error nproc total number count each every this single"""
+_NO_NAMES = """localhost none null true false n a na unknown default master worker cpu cuda gpu rank node nodes host
+hosts the all info warning error nproc total number count each every this single"""
 _NOT_HOSTS = frozenset(_NO_NAMES.split())
 _TABLE = re.compile(r"^\s*host\s{2,}: ", re.MULTILINE)
 """Torchrun's table of failures."""
