@@ -1,7 +1,7 @@
 # Every target uses the virtual environment in .venv; `make venv` makes it. PYTHON=... chooses another interpreter.
 PYTHON ?= .venv/bin/python
 SEED ?= 1
-RUNS ?= 50
+RUNS ?= 300
 
 .PHONY: help venv check format lint types test signatures report wording bench lab fuzz schema dist
 
@@ -39,10 +39,10 @@ wording:         ## which literals a torch wheel no longer says; WHEEL=torch-...
 schema:          ## write docs/signature.schema.json anew from the model
 	$(PYTHON) -m logsig signatures schema > docs/signature.schema.json
 
-bench:           ## ratios beside other tools; makes its own inputs
-	$(PYTHON) benchmarks/run.py
+bench:           ## ratios beside other tools; makes its own inputs; ARGS="--size 250 --rounds 3" for a quick look
+	$(PYTHON) benchmarks/run.py $(ARGS)
 
-lab:             ## run failing jobs with known faults and score the diagnoses (pip install -e '.[lab]'); SEED=1 RUNS=50
+lab:             ## run failing jobs with known faults and score the diagnoses (pip install -e '.[lab]'); SEED=1 RUNS=300
 	$(PYTHON) fixtures/lab/run_lab.py --seed $(SEED) --runs $(RUNS) --out .lab/seed$(SEED)
 	$(PYTHON) fixtures/lab/run_lab.py --score .lab/seed$(SEED) --logsig "$(PYTHON) -m logsig" --misses
 

@@ -147,11 +147,13 @@ _LAYER_LAUNCHER = {
 """Prefix -> the launcher that writes it."""
 
 _NCCL_INIT = late(
-    r"\bcomm 0x\w+ rank (?P<rank>\d+) nranks (?P<n>\d+) cudaDev (?P<dev>\d+)(?: nvmlDev (?P<nvml>\d+))? busId (?P<bus>\w+)(?: commId (?P<comm>\w+))? - Init (?:START|COMPLETE)"
+    r"\bcomm 0x\w+ rank (?P<rank>\d+) nranks (?P<n>\d+) cudaDev (?P<dev>\d+)(?: nvmlDev (?P<nvml>\d+))? "
+    r"busId (?P<bus>\w+)(?: commId (?P<comm>\w+))? - Init (?:START|COMPLETE)"
 )
 _SPAWNED = late(r"process (?P<pid>\d+) spawned with command: .*--local_rank=(?P<local>\d+)")
 _RAY_RANK = late(
-    r"^- \(ip=(?P<ip>[^,]+), pid=(?P<pid>\d+)\) world_rank=(?P<rank>\d+), local_rank=(?P<local>\d+), node_rank=(?P<node>\d+)"
+    r"^- \(ip=(?P<ip>[^,]+), pid=(?P<pid>\d+)\) world_rank=(?P<rank>\d+), local_rank=(?P<local>\d+), "
+    r"node_rank=(?P<node>\d+)"
 )
 _RAY_SETUP = late(r"\[rank=(?P<rank>\d+), world_size=(?P<size>\d+)\]")
 _GLOBAL_RANKS = late(
@@ -303,6 +305,10 @@ class _Reader:
             self._end(order, line, text)
         if "signs" in topics:
             self._signs(text)
+        self._labels(line)
+
+    def _labels(self, line: LogLine) -> None:
+        """What the line's prefixes tell, whatever it says."""
         if line.rank is not None and line.pid is not None:
             self.pid_ranks.setdefault(line.pid, set()).add(line.rank)
         for layer in line.layers:

@@ -1,7 +1,7 @@
 """Hangs without an error: a log that stops in mid-training, or an outside stop long after the last step.
 
-Takes stories, gives ``Hang`` only on positive evidence: a lagging rank, a gap of many step times before a later line, an
-outside kill after a gap. Ranks whose output was never captured are not called silent.
+Takes stories, gives ``Hang`` only on positive evidence: a lagging rank, a gap of many step times before a later line,
+an outside kill after a gap. Ranks whose output was never captured are not called silent.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ class _Grouper:
         return True
 
     def _continues_bare(self, order: int, line: LogLine, text: str) -> bool:
-        """Some loggers label the first line of a traceback only: bare frames right below a labelled head are its own."""
+        """Some loggers label a traceback's first line only: bare frames right below a labelled head are its own."""
         if self.last is None or line.layers:
             return False
         _, message = self.last
@@ -169,16 +169,8 @@ class _Grouper:
         if current.kind == "text" and current.more < 3 and _is_remote(current) and _FRAME.match(text):
             self._reopen(current)  # a remote traceback: frames and the real exception follow
             return self._feed_frames(stack, line, text)
-        if _CHAIN.match(text.strip()):
-            current.pending_link = True
-            current.more = 0
+        if self._links_on(current, line, text):
             return True
-        if current.pending_link:
-            if not text.strip():
-                return True
-            if _opens(text):
-                self._link(current, line)
-                return True
         if current.kind == "text" and not text.strip() and current.exception is not None:
             current.more += 1
             if current.more <= MAX_CONTINUATION:
@@ -197,7 +189,7 @@ class _Grouper:
             current.pending_link = True
             current.more = 0
             return True
-        if current.pending_link and _TRACEBACK.match(text):
+        if current.pending_link and _opens(text):
             self._link(current, line)
             return True
         return current.pending_link and not text.strip()

@@ -1,7 +1,7 @@
 """Guesses the torch version from line numbers of its C++ sources, where the log doesn't say it.
 
-Takes clean lines, gives a hint. Numbers by version: string tables of released wheels (reducer.cpp asserts) and public logs
-(ProcessGroupNCCL.cpp); vendor builds shift them, so it is a hint and is shown as one.
+Takes clean lines, gives a hint. Numbers by version: string tables of released wheels (reducer.cpp asserts) and public
+logs (ProcessGroupNCCL.cpp); vendor builds shift them, so it is a hint and is shown as one.
 """
 
 from __future__ import annotations

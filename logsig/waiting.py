@@ -218,13 +218,14 @@ def peers_only(case: Case) -> Verdict | None:
     if case.entry(root).points_at == "speaker" and root.rank is not None and alone:
         said = f"Rank {root.rank} alone reports it, and it speaks of its own side."
         return replace(_suspect(root, root.rank, "medium", said), suspects=())
-    said = _of_counters(case)
-    if said is None and len(case.peers) > 1 and case.peers >= case.ranks and len({event.signature for event in events}) == 1:
-        said = "Every rank reports the same and none shows a failure of its own: nobody can be named."
-    said = said or "The log holds only consequences of a failure that it doesn't show; nobody can be named."
+    told = _of_counters(case)
+    alike = len(case.peers) > 1 and case.peers >= case.ranks and len({event.signature for event in events}) == 1
+    if told is None and alike:
+        told = "Every rank reports the same and none shows a failure of its own: nobody can be named."
+    told = told or "The log holds only consequences of a failure that it doesn't show; nobody can be named."
     heard = len(case.stories.ranks) == len(case.ranks)
     quiet = tuple(sorted(case.quiet())) if heard else ()  # with most ranks unheard, naming the heard ones would mislead
-    return Verdict(root=root, candidates=quiet[:16], because=(said,))
+    return Verdict(root=root, candidates=quiet[:16], because=(told,))
 
 
 def _of_counters(case: Case) -> str | None:

@@ -79,7 +79,7 @@ def test_order_of_independent_training_lines_changes_nothing(case: str, catalog:
     queues: dict[str | None, list[str]] = {}
     for rank, block in blocks[:first]:
         queues.setdefault(rank, []).extend(block)
-    chance, mixed = random.Random(case), []  # noqa: S311 - an order, not a secret
+    chance, mixed = random.Random(case), []
     while any(queues.values()):
         rank = chance.choice([rank for rank, queue in queues.items() if queue])
         mixed.append(queues[rank].pop(0))
