@@ -2,6 +2,7 @@
 PYTHON ?= .venv/bin/python
 SEED ?= 1
 RUNS ?= 300
+ARGS ?=
 
 .PHONY: help venv check format lint types test signatures report wording bench lab fuzz schema dist
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from logsig.catalog import Catalog
-from logsig.facts import LEFT_WELL
 from logsig.model import Attempt, Exit
+from logsig.progress import LEFT_WELL
 
 FINDINGS = {
     9: "exit-sigkill",

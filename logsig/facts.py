@@ -13,6 +13,7 @@ from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
+from logsig import progress
 from logsig.late import late
 from logsig.model import LogLine
 from logsig.record import dataclass
@@ -165,80 +166,23 @@ _RANK_PID = late(
     r"\bpid[ =:]+(?P<pid2>\d+)\b[^\n]{0,40}?\b[Rr]ank[ =:]+(?P<rank2>\d+)\b"
 )
 
-_STEP = late(
-    r"(?:\bglobal[_ ]?step|\bsteps?|\biter(?:ation)?s?|\bit|"
-    r"\bbatch(?:_idx)?)['\"]?\s*[:=#]?\s*\[?\s*(?P<step>\d{1,9})(?!\.\d|[\w-])(?:\s*/\s*(?P<of>\d+))?",
-    re.IGNORECASE,
-)
-_EPOCH_STEP = late(
-    r"\bepoch\b['\"]?\s*[:=]?\s*\[?\s*(?P<epoch>\d{1,6})\]?[^\n]{0,30}?[\[ ](?P<step>\d{1,9})\s*/\s*(?P<of>\d{1,9})\b",
-    re.IGNORECASE,
-)
-_EPOCH = late(r"\bepoch\b['\"]?\s*[:=]?\s*\[?\s*(?P<step>\d{1,6})\b(?!\.\d*[1-9])", re.IGNORECASE)
-_TQDM = late(r"\|\s*(?P<step>\d{1,9})/(?P<of>\d{1,9}) \[")
-_PROGRESS_NEEDLES = ("step", "Step", "iter", "Iter", "it ", "poch", "batch", "| ")
-_NOT_PROGRESS = late(
-    r"\b(?:at|in|from|after|before|until|since|every|resum\w+|load\w+|sav\w+|checkpoint\w*|max|num|total|warmup|"
-    r"log\w*|eval|save)[_ ](?:\w+ )?(?:global )?(?:step|iter|epoch|batch)",
-    re.IGNORECASE,
-)
-MAX_SAYING = 300
-"""Characters of a line that announces an end; longer ones talk of something else."""
-LEFT_WELL = late(r"\bexited with code 0\b|\bstopped \(rc=0\)|\bexits successfully\b")
-"""A launcher's words for a good end (foreman and concurrently, honcho, DeepSpeed)."""
-_SAYS_END = late(
-    r"exited with|rc=0|exits|finish|complete|done|exhaust|ran out|no more|end of|early|ended|_runtime|reached|"
-    r"success|took",
-    re.IGNORECASE,
-)
-FINISHED = late(
-    r"\b(?:training (?:is )?(?:finished|complete[d]?|done|successful\w*)|finished training|done training|"
-    r"train(?:ing)? (?:run )?complete|all (?:epochs|steps) (?:done|complete\w*)|"
-    r"job (?:finished|complete[d]?)(?: successfully)?|max_epochs=\d+` reached|max_steps=\d+` reached|"
-    r"'train_runtime'|training took|exits successfully|run completed|finished successfully)\b"
-    r"|^(?:done|finished|complete[d]?|success)[.!]?$",
-    re.IGNORECASE,
-)
-EXHAUSTED = late(
-    r"\b(?:dataset|data|loader|dataloader|iterator|stream|shard|samples?|batches)\s*(?:is|are|was|"
-    r"were)?\s*(?:exhausted|ran out|used up|depleted)\b|\bfinished early\b|\bran out of (?:data|batches|samples)\b|"
-    r"\bno more (?:data|batches|samples)\b|\bend of (?:data|dataset|epoch|shard)\b|\bleaving early\b|"
-    r"\bearly (?:exit|stop\w*)\b|\bexiting early\b|\b(?:epoch|training) ended\b|\bexhausted (?:its|the) (?:data|"
-    r"inputs?|shard)\b",
-    re.IGNORECASE,
-)
-
-
-_SHAPE = str.maketrans("123456789", "000000000")
-"""Makes the shape of a line, which nearly all training lines of a run share: every digit is a nought."""
-SHAPES = 4096
-"""Shapes remembered."""
 _NEEDLES = {
     "sizes": tuple(needle for needle, _ in (*_WORLD, *_LOCAL_SIZE, *_NNODES)),
     "versions": tuple(needle for _, needle, _ in (*_VERSIONS, *_FLAGS)),
     "who": (" busId ", "spawned with command", "world_rank=", "[rank=", "pid"),
     "rendezvous": ("group_rank=", "_ranks=", "restart_count=", "global_world_sizes=", "master_addr="),
-    "step": _PROGRESS_NEEDLES,
+    "step": progress.NEEDLES,
     "signs": tuple(needle for _, needles in (*_FRAMEWORKS, *_LAUNCHERS) for needle in needles),
 }
 """Topic -> what a line must hold to say anything on it."""
 
 
-@lru_cache(maxsize=SHAPES)
+@lru_cache(maxsize=progress.SHAPES)
 def _topics(shape: str) -> frozenset[str]:
     """On which topics lines of this shape may say something."""
-    shapes = {topic: [needle.translate(_SHAPE) for needle in needles] for topic, needles in _NEEDLES.items()}
+    shapes = {topic: [needle.translate(progress.SHAPE) for needle in needles] for topic, needles in _NEEDLES.items()}
     found = {topic for topic, needles in shapes.items() if any(needle in shape for needle in needles)}
-    return frozenset(found | {"end"} if _SAYS_END.search(shape) else found)
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """A line that shows how far its writer came."""
-
-    order: int
-    line: LogLine
-    step: int
+    return frozenset(found | {"end"} if progress.SAYS_END.search(shape) else found)
 
 
 @dataclass(slots=True)
@@ -261,7 +205,7 @@ class JobNotes:
     pid_local: dict[int, int] = field(default_factory=dict)
     node_ranks: dict[str, dict[int, int]] = field(default_factory=dict)
     """Node label or file -> local rank -> global rank, from torchelastic's rendezvous result."""
-    progress: list[Progress] = field(default_factory=list)
+    progress: list[progress.Progress] = field(default_factory=list)
     finished: list[tuple[int, LogLine]] = field(default_factory=list)
     exhausted: list[tuple[int, LogLine]] = field(default_factory=list)
     restarts: list[tuple[int, int]] = field(default_factory=list)
@@ -290,7 +234,7 @@ class _Reader:
         text = line.text[:MAX_LINE]
         if not text:
             return
-        topics = _topics(text.translate(_SHAPE))
+        topics = _topics(text.translate(progress.SHAPE))
         if "sizes" in topics:
             self._sizes(text)
         if "versions" in topics:
@@ -388,16 +332,14 @@ class _Reader:
 
     def _step(self, order: int, line: LogLine, text: str) -> None:
         if not text.lstrip().startswith(('File "', "Traceback")):
-            step = read_step(text)
+            step = progress.read_step(text)
             if step is not None:
-                self.notes.progress.append(Progress(order, line, step))
+                self.notes.progress.append(progress.Progress(order, line, step))
 
     def _end(self, order: int, line: LogLine, text: str) -> None:
-        if len(text) > MAX_SAYING or not _SAYS_END.search(text):
-            return
-        if FINISHED.search(text) or LEFT_WELL.search(text):
+        if progress.says_finished(text):
             self.notes.finished.append((order, line))
-        elif EXHAUSTED.search(text):
+        elif progress.says_exhausted(text):
             self.notes.exhausted.append((order, line))
 
     def _signs(self, text: str) -> None:
@@ -428,32 +370,6 @@ class _Reader:
 def _most(counts: Counter[str], order: tuple[tuple[str, Any], ...]) -> str | None:
     """The first in the table's order that was seen: outer frameworks stand before what they are built on."""
     return next((name for name, _ in order if counts.get(name)), None)
-
-
-def read_step(text: str) -> int | None:
-    """Gives the training step a line reports, as a number that grows within a run; none where one is only mentioned."""
-    found = _step_place(text.translate(_SHAPE))
-    if found is None:
-        return None
-    if not found:
-        epoch = _EPOCH.search(text)
-        return int(epoch["step"]) if epoch else None
-    numbers = [int(text[start:end]) for start, end in found]
-    return numbers[0] if len(numbers) == 1 else numbers[0] * numbers[1] + numbers[2]
-
-
-@lru_cache(maxsize=SHAPES)
-def _step_place(shape: str) -> tuple[tuple[int, int], ...] | None:
-    """Where lines of this shape show their step, or epoch, steps of an epoch and step; empty where digits decide."""
-    if (found := _EPOCH_STEP.search(shape)) is not None:
-        return found.span("epoch"), found.span("of"), found.span("step")
-    if (found := _TQDM.search(shape)) is not None:
-        return (found.span("step"),)
-    if _NOT_PROGRESS.search(shape):
-        return None
-    if (found := _STEP.search(shape)) is not None:
-        return (found.span("step"),)
-    return ()
 
 
 def job_facts(notes: JobNotes) -> Mapping[str, Any]:

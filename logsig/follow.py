@@ -50,7 +50,7 @@ class Pace(NamedTuple):
     """Pause of the messages after which they are taken as complete: a failing job prints more."""
     most: float = 15.0
     """Messages that never pause are told after this."""
-    silence: float = 120.0
+    silence: float = 300.0
     """First silence that is news; each further one is half as long again."""
     check: float = 60.0
     """A log that says nothing remarkable is looked at that often: steps may have stopped while other lines come."""

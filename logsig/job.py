@@ -12,10 +12,11 @@ from dataclasses import field, replace
 from typing import Any
 
 from logsig import dates, messages, sourcelines, tracebacks
-from logsig.facts import JobNotes, Progress, job_facts
+from logsig.facts import JobNotes, job_facts
 from logsig.identity import Identity
 from logsig.match import Matched, Matches
 from logsig.model import Attempt, Event, Exit, JobLog, LogLine, Message, RankLog
+from logsig.progress import Progress
 from logsig.record import dataclass
 from logsig.witness import Testimony, from_facts, ids, read_tables
 

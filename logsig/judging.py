@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from logsig.catalog import Catalog
-from logsig.facts import FINISHED
 from logsig.first import decide
 from logsig.model import AttemptResult, Event, JobLog, Outcome
+from logsig.progress import FINISHED
 from logsig.record import dataclass
 from logsig.stories import Stories, tell
 from logsig.verdict import Verdict

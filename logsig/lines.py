@@ -319,8 +319,10 @@ def _joined(item: Item, more: Piece, text: str) -> Item:
 
 def _writer_of(peeled: Peeled) -> Hashable:
     """Who wrote a line, as far as it says; None where it says nothing."""
-    fields = peeled.fields
-    return tuple(fields.get(name) for name in _WHO) if not fields.keys().isdisjoint(_WHO) else None
+    if peeled.fields.keys().isdisjoint(_WHO):
+        return None
+    get = peeled.fields.get
+    return get("rank"), get("local_rank"), get("node"), get("node_rank"), get("task"), get("pid")
 
 
 def _outer_of_glued(peeled: Peeled) -> Peeled:

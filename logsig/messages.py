@@ -296,7 +296,8 @@ class _Grouper:
             message = _Open([line], "cpp", order=self.order, exception_layers=line.layers)
             self._push(writer, message)
             return
-        bare = _EXCEPTION.match(text) if text[:1].isalpha() else None
+        may_be_bare = text[:1].isalpha() and ("Error" in text or "Exception" in text)
+        bare = _EXCEPTION.match(text) if may_be_bare else None
         if bare and ("Error" in bare["type"] or "Exception" in bare["type"]):
             message = _Open([line], "text", order=self.order, exception=bare["type"], exception_layers=line.layers)
             self._push(writer, message)

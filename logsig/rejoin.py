@@ -205,12 +205,11 @@ _TWICE = late(
 def halves(text: str) -> list[str]:
     """Two equal lines on one (two processes, no line end between), or two woven letter by letter, as two."""
     half, odd = divmod(len(text), 2)
-    if half < 10 or odd or len(set(text)) < 5:
+    if half < 10 or odd:
         return [text]
-    if text[:half] == text[half:]:
-        return [text[:half], text[half:]]
-    if text[::2] == text[1::2]:
-        return [text[::2], text[1::2]]
+    for one, other in ((text[:half], text[half:]), (text[::2], text[1::2])):
+        if one == other and len(set(text)) >= 5:
+            return [one, other]
     return [text]
 
 

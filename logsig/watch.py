@@ -4,7 +4,8 @@
 
 A failure is told in a line when it is first seen, and as a report when the log has settled after it. A running job is
 never said to hang for what a finished log would show as a lag: its ranks may only not have flushed their output. It
-hangs where no rank has reported a step for many step times, as the clock of the one who watches says.
+hangs where no rank has reported a step for many step times, and for longer than it ever paused before, as the clock
+of the one who watches says.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from typing import NamedTuple
 from logsig import diagnosis
 from logsig.catalog import Catalog
 from logsig.follow import Kind, News
-from logsig.hang import GAP_SECONDS, GAP_STEPS
+from logsig.hang import GAP_STEPS
 from logsig.model import Diagnosis, JobLog
 from logsig.report.verdict import short
 from logsig.report.wording import duration
 from logsig.understand import understand
 
 RUNNING = ("unfinished", "empty")
+PATIENCE = 300.0
+"""Seconds without a step that a running job is given at least: to save and to evaluate takes time."""
 HANG = "silent-end"
 """The finding that a signature of a hang stands for."""
 
@@ -84,7 +87,7 @@ def _answer(found: Diagnosis, *, is_stall: bool) -> Answer:
 
 def _line(found: Diagnosis, kind: Kind, stall: Stall | None, is_calm: bool) -> str:
     if is_calm:
-        return "the job goes on: what looked like a failure was none"
+        return "the job goes on; what was told before didn't end it"
     if stall is not None and (found.root_cause is None or found.outcome in RUNNING):
         return stall.text
     cause = found.root_cause
@@ -125,12 +128,14 @@ class Stall(NamedTuple):
 
 
 class _Progress:
-    """Remembers when steps were last seen to advance, and how fast they did while watched."""
+    """Remembers when steps were last seen to advance, how fast they did while watched, and what pauses they made."""
 
     def __init__(self) -> None:
         self._state: tuple[int, int, int] | None = None
         self._since = 0.0
         self._pace: float | None = None
+        self._pause = 0.0
+        """Longest time without a step after which the job went on: it saves or evaluates."""
 
     def stall(self, job: JobLog, news: News) -> Stall | None:
         """Tells whether steps have stopped for many times the length of one."""
@@ -143,13 +148,17 @@ class _Progress:
         stamped = [log.step_seconds for log in logs if log.step_seconds is not None]
         pace = max(stamped) if stamped else self._pace
         seconds = news.time - self._since
-        if pace is None or seconds < max(GAP_SECONDS, GAP_STEPS * pace):
+        if pace is None or seconds < max(PATIENCE, GAP_STEPS * pace, 2 * self._pause):
             return None
         return Stall(seconds, last, pace)
 
     def _note(self, state: tuple[int, int, int], time: float) -> None:
         if state == self._state:
             return
-        if self._state is not None and state[0] == self._state[0] and state[1] > self._state[1]:
-            self._pace = (time - self._since) / (state[1] - self._state[1])
+        if self._state is not None:
+            pause = time - self._since
+            self._pause = max(self._pause, pause)
+            if state[0] == self._state[0] and state[1] > self._state[1]:
+                pace = pause / (state[1] - self._state[1])  # too long where the steps stopped in between
+                self._pace = pace if self._pace is None else min(self._pace, pace)
         self._state, self._since = state, time

@@ -91,7 +91,9 @@ def test_failure_rates_that_differ_by_size_accuse_nobody():
 def test_hosts_that_only_their_failures_name_are_compared_among_themselves():
     """Healthy jobs of other teams name their hosts at the start; that makes a host named by a failure no suspect."""
     quiet = [row(number, [f"gpu{number % 50}"]) for number in range(500)]
-    failed = [row(500 + number, [f"node{number % 7 + 20}"], f"node{number % 7 + 20}", "failure") for number in range(40)]
+    failed = [
+        row(500 + number, [f"node{number % 7 + 20}"], f"node{number % 7 + 20}", "failure") for number in range(40)
+    ]
     assert not [host for host in suspects.test([*quiet, *failed]).hosts if host.is_named]
 
 
@@ -106,16 +108,14 @@ def brute(starts, stratum, jobs):
     for failed in itertools.combinations(range(stratum.jobs), stratum.failures):
         mine = sum(job < jobs for job in failed)
         for firsts in itertools.product(range(stratum.hosts), repeat=mine):
-            weight = stratum.hosts ** -mine
+            weight = stratum.hosts**-mine
             total += weight
             hit += weight * (firsts.count(0) >= starts)
     return hit / total
 
 
 @settings(max_examples=40)
-@given(
-    hosts=st.integers(1, 3), total=st.integers(1, 7), data=st.data(), starts=st.integers(0, 4)
-)
+@given(hosts=st.integers(1, 3), total=st.integers(1, 7), data=st.data(), starts=st.integers(0, 4))
 def test_property_the_p_value_is_the_exact_chance(hosts, total, data, starts):
     failures = data.draw(st.integers(0, min(total, 5)))
     jobs = data.draw(st.integers(0, total))

@@ -40,12 +40,12 @@ def test_one_worker_does_it_all():
     ("harm", "reason"),
     [
         (lambda: os.kill(os.getpid(), signal.SIGKILL), "its worker was ended by signal 9 (SIGKILL), twice"),
-        (lambda: os.kill(os.getpid(), signal.SIGSEGV), "its worker was ended by signal 11 (SIGSEGV), twice"),
+        (lambda: os.kill(os.getpid(), signal.SIGTERM), "its worker was ended by signal 15 (SIGTERM), twice"),
         (lambda: os._exit(3), "its worker ended with exit code 3, twice"),
         (lambda: bytearray(4 << 30), "it needs more memory than one log may, twice"),
         (lambda: 1 // 0, "internal fault: ZeroDivisionError: integer division or modulo by zero, twice"),
     ],
-    ids=["killed", "crashed", "left", "memory", "fault"],
+    ids=["killed", "ended", "left", "memory", "fault"],
 )
 def test_what_kills_its_worker_twice_is_set_aside_by_name(harm, reason):
     def work(unit):

@@ -28,7 +28,7 @@ def _event(rnd: random.Random, signature: str, role: str) -> Event:
 
 def test_the_roots_are_those_that_no_other_candidate_explains() -> None:
     catalog = logsig.load_catalog()
-    rnd = random.Random(3)  # noqa: S311
+    rnd = random.Random(3)
     failures = [name for name, entry in catalog.signatures.items() if entry.role in ("initiator", "either")]
     explaining = [name for name in failures if catalog.get(name).explains]
     outside = [name for name in failures if catalog.get(name).points_at == "nobody"]

@@ -89,9 +89,9 @@ def test_telling_takes_a_small_share_of_the_time(log):
 def test_silence_is_news_ever_less_often(log):
     silences = (each for each in follow(str(log), LITERALS, pace=Clock().pace()) if each.kind is Kind.SILENT)
     assert [(texts(each), each.time) for each in (next(silences), next(silences), next(silences))] == [
-        (b"step 1\n", 120.0),
-        (b"step 1\n", 180.0),
-        (b"step 1\n", 270.0),
+        (b"step 1\n", 300.0),
+        (b"step 1\n", 450.0),
+        (b"step 1\n", 675.0),
     ]
 
 

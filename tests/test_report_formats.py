@@ -228,7 +228,7 @@ def test_sarif_validates(name, sarif_schema):
 )
 def test_junit_outcomes(build, element, counts):
     """A failure fails, an interruption errs, a log without an end is skipped, a healthy one passes."""
-    suite = ET.fromstring(of("junit", build()))[0]  # noqa: S314 - our own output
+    suite = ET.fromstring(of("junit", build()))[0]
     case = suite.find("testcase")
     assert (suite.get("failures"), suite.get("errors"), suite.get("skipped")) == counts
     assert [child.tag for child in case if child.tag != "system-out"] == ([element] if element else [])
@@ -237,7 +237,7 @@ def test_junit_outcomes(build, element, counts):
 
 def test_junit_carries_the_report():
     """The failure's text is the terminal report."""
-    failure = ET.fromstring(of("junit", unused_one())).find(".//failure")  # noqa: S314 - our own output
+    failure = ET.fromstring(of("junit", unused_one())).find(".//failure")
     assert failure.get("message").startswith("Rank 1 failed first")
     assert "Freeze what is not part of the forward" in failure.text
 

@@ -49,7 +49,7 @@ def small(monkeypatch):
 
 def quiet(lines, ranks=4, seed=1):
     """Lines of a healthy training job."""
-    rnd = random.Random(seed)  # noqa: S311
+    rnd = random.Random(seed)
     return [
         b"[rank%d]: step %d loss %.4f tokens/s %d\n" % (n % ranks, n // ranks, rnd.random(), rnd.randrange(9000, 12000))
         for n in range(lines)
@@ -210,7 +210,7 @@ class Trickle:
 def test_file_pipe_and_several_processes_see_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(skim, "WORTH", 0)
     monkeypatch.setattr(parallel.threading, "active_count", lambda: 1)
-    rnd = random.Random(5)  # noqa: S311
+    rnd = random.Random(5)
     lines = quiet(6000)
     for _ in range(300):
         lines.insert(

@@ -76,7 +76,7 @@ class Tally:
         kind.draft = kind.draft or row.draft
 
     def _troubles(self, row: Row) -> None:
-        if row.outcome == "empty":
+        if row.outcome == "empty" and not row.problems:
             self.empty.append(row.job)
             self._trouble(Problem(row.job, "it is empty"))
         elif row.outcome is None:

@@ -60,7 +60,7 @@ class Progress:
 
     def _write(self, text: str) -> None:
         try:
-            columns = os.get_terminal_size(self._stream.fileno()).columns
+            columns = os.get_terminal_size(self._stream.fileno()).columns or 80
         except (OSError, ValueError):
             columns = 80
         text = text[: max(columns - 1, 20)]

@@ -19,7 +19,7 @@ _MASKS = re.compile(
     r"|(?P<hex>\b0[xX][0-9a-fA-F]+\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,64}\b)"
     r"|(?P<word>(?<=[A-Za-z])\d+(?=[A-Za-z]))"
     r"|(?P<many>[\[(]\s*[-+]?\d[\d.eE+-]*(?:,\s*[-+]?\d[\d.eE+-]*)+,?\s*[\])])"
-    r"|(?P<number>(?<![\w-])[-+]?\d[\d,_]*(?:\.\d+)?(?:[eE][-+]?\d+)?%?|\d+)"
+    r"|(?P<number>(?<![\w-])[-+]?\d(?:[\d,_]*\d)?(?:\.\d+)?(?:[eE][-+]?\d+)?%?|\d+)"
 )
 # Digits within a word (c10d, e4m3) belong to it; those at its end count (GPU3, node17).
 _MARKS = {"time": "<time>", "id": "<id>", "address": "<address>", "hex": "<hex>", "many": "[#]", "number": "#"}

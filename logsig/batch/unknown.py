@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 
 from logsig import unusual
 from logsig.catalog import Catalog
-from logsig.facts import read_step
 from logsig.model import Diagnosis, JobLog, LogLine
+from logsig.progress import read_step
 
 END = 12
 """Lines at the end of a log in which a grave word says that it stopped there."""

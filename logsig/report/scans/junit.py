@@ -46,7 +46,7 @@ def _element(outcome: str | None) -> str | None:
 
 def _case(row: Row) -> str:
     element = _element(row.outcome)
-    name = f'<testcase classname="logsig.scan" name="{inert.xml(row.job)}" time="0"'
+    name = f'<testcase classname="logsig.scan" name="{inert.xml(inert.line(row.job))}" time="0"'
     if element is None:
         return f"{name}/>\n"
     kind = row.signature or row.outcome or "unread"
@@ -57,5 +57,5 @@ def _case(row: Row) -> str:
         return f'{name}><skipped message="{inert.xml(inert.line(message))}"/></testcase>\n'
     return (
         f'{name}><{element} type="{inert.xml(kind)}" message="{inert.xml(inert.line(message))}">'
-        f"{inert.xml(body)}</{element}></testcase>\n"
+        f"{inert.xml(inert.document(body))}</{element}></testcase>\n"
     )

@@ -1,0 +1,110 @@
+"""How far a line says its writer came: a training step, a good end, data that ran out.
+
+Takes one line's text; knows no job. What nearly all lines of a run have in common, their shape, is judged once.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from logsig.late import late
+from logsig.model import LogLine
+from logsig.record import dataclass
+
+SHAPE = str.maketrans("123456789", "000000000")
+"""Makes the shape of a line, which nearly all training lines of a run share: every digit is a nought."""
+SHAPES = 4096
+"""Shapes remembered."""
+
+_STEP = late(
+    r"(?:\bglobal[_ ]?step|\bsteps?|\biter(?:ation)?s?|\bit|"
+    r"\bbatch(?:_idx)?)['\"]?\s*[:=#]?\s*\[?\s*(?P<step>\d{1,9})(?!\.\d|[\w-])(?:\s*/\s*(?P<of>\d+))?",
+    re.IGNORECASE,
+)
+_EPOCH_STEP = late(
+    r"\bepoch\b['\"]?\s*[:=]?\s*\[?\s*(?P<epoch>\d{1,6})\]?[^\n]{0,30}?[\[ ](?P<step>\d{1,9})\s*/\s*(?P<of>\d{1,9})\b",
+    re.IGNORECASE,
+)
+_EPOCH = late(r"\bepoch\b['\"]?\s*[:=]?\s*\[?\s*(?P<step>\d{1,6})\b(?!\.\d*[1-9])", re.IGNORECASE)
+_TQDM = late(r"\|\s*(?P<step>\d{1,9})/(?P<of>\d{1,9}) \[")
+NEEDLES = ("step", "Step", "iter", "Iter", "it ", "poch", "batch", "| ")
+_NOT_PROGRESS = late(
+    r"\b(?:at|in|from|after|before|until|since|every|resum\w+|load\w+|sav\w+|checkpoint\w*|max|num|total|warmup|"
+    r"log\w*|eval|save)[_ ](?:\w+ )?(?:global )?(?:step|iter|epoch|batch)",
+    re.IGNORECASE,
+)
+MAX_SAYING = 300
+"""Characters of a line that announces an end; longer ones talk of something else."""
+LEFT_WELL = late(r"\bexited with code 0\b|\bstopped \(rc=0\)|\bexits successfully\b")
+"""A launcher's words for a good end (foreman and concurrently, honcho, DeepSpeed)."""
+SAYS_END = late(
+    r"exited with|rc=0|exits|finish|complete|done|exhaust|ran out|no more|end of|early|ended|_runtime|reached|"
+    r"success|took",
+    re.IGNORECASE,
+)
+FINISHED = late(
+    r"\b(?:training (?:is )?(?:finished|complete[d]?|done|successful\w*)|finished training|done training|"
+    r"train(?:ing)? (?:run )?complete|all (?:epochs|steps) (?:done|complete\w*)|"
+    r"job (?:finished|complete[d]?)(?: successfully)?|max_epochs=\d+` reached|max_steps=\d+` reached|"
+    r"'train_runtime'|training took|exits successfully|run completed|finished successfully)\b"
+    r"|^(?:done|finished|complete[d]?|success)[.!]?$",
+    re.IGNORECASE,
+)
+EXHAUSTED = late(
+    r"\b(?:dataset|data|loader|dataloader|iterator|stream|shard|samples?|batches)\s*(?:is|are|was|"
+    r"were)?\s*(?:exhausted|ran out|used up|depleted)\b|\bfinished early\b|\bran out of (?:data|batches|samples)\b|"
+    r"\bno more (?:data|batches|samples)\b|\bend of (?:data|dataset|epoch|shard)\b|\bleaving early\b|"
+    r"\bearly (?:exit|stop\w*)\b|\bexiting early\b|\b(?:epoch|training) ended\b|\bexhausted (?:its|the) (?:data|"
+    r"inputs?|shard)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A line that shows how far its writer came."""
+
+    order: int
+    line: LogLine
+    step: int
+
+
+def read_step(text: str) -> int | None:
+    """Gives the training step a line reports, as a number that grows within a run; none where one is only mentioned."""
+    found = _step_place(text.translate(SHAPE))
+    if found is None:
+        return None
+    if not found:
+        epoch = _EPOCH.search(text)
+        return int(epoch["step"]) if epoch else None
+    numbers = [int(text[start:end]) for start, end in found]
+    return numbers[0] if len(numbers) == 1 else numbers[0] * numbers[1] + numbers[2]
+
+
+@lru_cache(maxsize=SHAPES)
+def _step_place(shape: str) -> tuple[tuple[int, int], ...] | None:
+    """Where lines of this shape show their step, or epoch, steps of an epoch and step; empty where digits decide."""
+    if (found := _EPOCH_STEP.search(shape)) is not None:
+        return found.span("epoch"), found.span("of"), found.span("step")
+    if (found := _TQDM.search(shape)) is not None:
+        return (found.span("step"),)
+    if _NOT_PROGRESS.search(shape):
+        return None
+    if (found := _STEP.search(shape)) is not None:
+        return (found.span("step"),)
+    return ()
+
+
+def says_finished(text: str) -> bool:
+    """True for words of a good end, the process's own or its launcher's."""
+    return _may_end(text) and bool(FINISHED.search(text) or LEFT_WELL.search(text))
+
+
+def says_exhausted(text: str) -> bool:
+    """True where a process says that its data ended or that it leaves early."""
+    return _may_end(text) and bool(EXHAUSTED.search(text))
+
+
+def _may_end(text: str) -> bool:
+    return len(text) <= MAX_SAYING and bool(SAYS_END.search(text))
