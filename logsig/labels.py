@@ -47,9 +47,11 @@ def label_at(data: bytes | bytearray, start: int, stop: int) -> bytes | None:
 def writers_in(data: bytes) -> dict[bytes, int]:
     """Gives the writers of the lines in ``data``, each with the offset of its last whole line."""
     heard: dict[bytes, int] = {}
+    match = _patterns()[0].match
     at = 0
     while end := data.find(b"\n", at) + 1:
-        if (label := writer_at(data, at, end)) is not None:
-            heard[label] = at
+        found = match(data, at, min(end, at + REACH))
+        if found is not None:
+            heard[found[1] or found[2]] = at
         at = end
     return heard
