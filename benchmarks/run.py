@@ -2,8 +2,8 @@
 
 usage: run.py [--size MEGABYTES] [--rounds N] [--folder DIR] [--breadth] [--calls]
 
-Seconds depend on the machine and its mood; the ratios hold better. So all tools run in turn, several rounds, and the
-median of each counts. ``--breadth`` prints how time grows with ranks, signatures and attempts; ``--calls`` counts
+Seconds depend on the machine and its mood; the ratios hold better, those of CPU seconds best. So all tools run in turn,
+several rounds, and the median of each counts. ``--breadth`` prints how time grows with ranks, signatures and attempts; ``--calls`` counts
 calls of Python functions on fixed inputs, which no mood changes: run it before and after a change.
 """
 
@@ -48,6 +48,8 @@ class Result(NamedTuple):
     """What one run took."""
 
     seconds: float
+    cpu: float
+    """Seconds of all its processes on a core: a machine that does other work as well lengthens these least."""
     peak: int
     """Kilobytes, of the largest process."""
 
@@ -137,21 +139,25 @@ def run(command: str, folder: Path) -> Result:
         stderr=subprocess.DEVNULL,
     )
     _, _, usage = os.wait4(process.pid, 0)
-    return Result(time.perf_counter() - start, usage.ru_maxrss)
+    return Result(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
 
 
 def _print_table(contestants: Sequence[Contestant], results: dict[str, list[Result]], folder: Path) -> None:
     medians = {name: statistics.median(one.seconds for one in found) for name, found in results.items()}
-    print(f"{'':22} {'seconds':>8} {'MB/s':>7} {'peak MB':>8}   ratio")
+    cpu = {name: statistics.median(one.cpu for one in found) for name, found in results.items()}
+    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    print(
+        f"load of the machine: {load}\n\n{'':22} {'seconds':>8} {'of CPU':>7} {'MB/s':>6} {'peak MB':>8}   ratio, of CPU"
+    )
     for one in contestants:
         seconds = medians[one.name]
         peak = max(found.peak for found in results[one.name]) / 1000
-        speed = f"{(folder / one.log).stat().st_size / MEGA / seconds:7.0f}" if one.log else " " * 7
-        ratio = (
-            f"{seconds / medians[one.base]:.2f} x {one.base}" if one.base in medians and one.base != one.name else ""
-        )
-        wanted = f"  (wanted: at most {one.wanted:.2f})" if one.wanted and ratio else ""
-        print(f"{one.name:22} {seconds:8.2f} {speed} {peak:8.0f}   {ratio}{wanted}")
+        speed = f"{(folder / one.log).stat().st_size / MEGA / seconds:6.0f}" if one.log else " " * 6
+        row = f"{one.name:22} {seconds:8.2f} {cpu[one.name]:7.2f} {speed} {peak:8.0f}"
+        if one.base in medians and one.base != one.name:
+            wanted = f"  (wanted: at most {one.wanted:.2f})" if one.wanted else ""
+            row += f"   {seconds / medians[one.base]:.2f}, {cpu[one.name] / cpu[one.base]:.2f} x {one.base}{wanted}"
+        print(row)
 
 
 def _literals(folder: Path) -> Path:
