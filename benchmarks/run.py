@@ -3,8 +3,8 @@
 usage: run.py [--size MEGABYTES] [--rounds N] [--folder DIR] [--breadth] [--calls]
 
 Seconds depend on the machine and its mood; the ratios hold better, those of CPU seconds best. So all tools run in turn,
-several rounds, and the median of each counts. ``--breadth`` prints how time grows with ranks, signatures and attempts; ``--calls`` counts
-calls of Python functions on fixed inputs, which no mood changes: run it before and after a change.
+several rounds, and the median of each counts. ``--breadth`` prints how time grows with ranks, signatures and attempts;
+``--calls`` counts calls of Python functions on fixed inputs, which no mood changes: run it before and after a change.
 """
 
 from __future__ import annotations
@@ -146,9 +146,8 @@ def _print_table(contestants: Sequence[Contestant], results: dict[str, list[Resu
     medians = {name: statistics.median(one.seconds for one in found) for name, found in results.items()}
     cpu = {name: statistics.median(one.cpu for one in found) for name, found in results.items()}
     load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
-    print(
-        f"load of the machine: {load}\n\n{'':22} {'seconds':>8} {'of CPU':>7} {'MB/s':>6} {'peak MB':>8}   ratio, of CPU"
-    )
+    print(f"load of the machine: {load}\n")
+    print(f"{'':22} {'seconds':>8} {'of CPU':>7} {'MB/s':>6} {'peak MB':>8}   ratio, of CPU")
     for one in contestants:
         seconds = medians[one.name]
         peak = max(found.peak for found in results[one.name]) / 1000

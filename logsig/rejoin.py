@@ -72,9 +72,10 @@ class _Cuts:
         self.in_words += _is_word(line[-1]) and _is_word(following[0])
         self.at_blanks += following[0] == " " and following[:2] != "  " and line[-1] != " "
         self.in_objects += line.startswith("{") and line[-1] != "}" and following[-1] == "}"
-        if line[-1].isalpha() and following[0].islower():
+        last, first = _LAST_LETTERS.search(line), _FIRST_LETTERS.match(following)
+        if last and first:
             self.in_letters += 1
-            self.split.add(_LAST_LETTERS.findall(line)[0] + _FIRST_LETTERS.findall(following)[0])
+            self.split.add(last.group() + first.group())
 
     def are_a_wrap(self, *, prefixed: bool) -> bool:
         """True where the text was cut; one cut is enough in mid-object, in a word known from elsewhere, at a prefix."""

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import binary
 
 from logsig import analyze, analyze_text
 from logsig.catalog import Catalog
@@ -115,18 +117,56 @@ def test_a_file_per_rank_gives_the_same_answer(case: str, catalog: Catalog, tmp_
     assert agrees(analyze([str(tmp_path)], catalog), before)
 
 
-@pytest.mark.parametrize("case", CASES[::4])
-def test_megabytes_of_training_before_change_nothing(case: str, catalog: Catalog, tmp_path: Path) -> None:
-    """Six megabytes of ordinary lines before the log: more than is kept, the failure is still found."""
+@pytest.fixture(scope="module")
+def training(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Fifty megabytes of ordinary lines."""
+    path = tmp_path_factory.mktemp("training") / "lines.log"
+    block = "".join(
+        f"data: shard {number:06d} of corpus part {number % 97} mapped, {number * 31 % 977} documents skipped so far\n"
+        for number in range(5_000)
+    )
+    path.write_text(block * (50_000_000 // len(block)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("case", CASES[::9])
+def test_fifty_megabytes_of_training_change_nothing(
+    case: str, catalog: Catalog, tmp_path: Path, training: Path
+) -> None:
+    """Ordinary lines before the log and between its halves: more than is kept, the failure is still found."""
     before = analyze_text(text_of(case), catalog)
+    lines = text_of(case).splitlines(keepends=True)
+    first = next(
+        (number for number, line in enumerate(lines) if "Traceback" in line or "rror" in line), len(lines) // 2
+    )
+    filler = training.read_text(encoding="utf-8")
+    label = re.match(r" *\d+: |\[default\d+\]:", lines[0])
+    if label:  # a launcher labels every line
+        filler = filler.replace("data: ", f"{label[0]}data: ")
     log = tmp_path / "long.log"
     with log.open("w", encoding="utf-8") as out:
-        for number in range(60_000):
-            out.write(
-                f"data: shard {number:06d} of corpus part {number % 97} mapped, {number * 31 % 977} documents skipped so far\n"
-            )
-        out.write(text_of(case))
+        out.write(filler)
+        out.writelines(lines[:first])
+        out.write(filler[: 2_000_000 // 100 * 100].rpartition("\n")[0] + "\n")
+        out.writelines(lines[first:])
     assert agrees(analyze([str(log)], catalog), before)
+
+
+@given(data=binary(max_size=2_000))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_random_bytes_never_raise(data: bytes, catalog: Catalog, tmp_path: Path) -> None:
+    """Any bytes are a log: something is said of them, nothing is thrown."""
+    log = tmp_path / "bytes.log"
+    log.write_bytes(b"[rank0]: Traceback (most recent call last):\n" + data)
+    assert analyze([str(log)], catalog).outcome in (
+        "failure",
+        "healthy",
+        "unfinished",
+        "recovered",
+        "interrupted",
+        "unrecognised",
+        "empty",
+    )
 
 
 @pytest.mark.parametrize("case", CASES[::5])

@@ -20,23 +20,24 @@ _SAYS = re.compile(
     rf"(?P<list>{_LIST})"
     r"|\b(?:[Rr]unning|[Ss]tart(?:ed|ing)|[Ll]aunched|[Aa]llocated|[Ee]xecuting)\s+on\s+(?:(?:node|host)s?\s+)?"
     rf"(?P<on>{_LIST})"
-    rf"|(?:^|\s|\])(?P<nccl>{_NAME}):\d+:\d+ \[\d+\] NCCL INFO",
-    re.MULTILINE,
+    rf"|(?:^|\s|\])(?P<nccl>{_NAME}):\d+:\d+ \[\d+\] NCCL INFO"
 )
 _NO_NAMES = """localhost none null true false n a na unknown default master worker cpu cuda gpu rank node nodes host
 hosts the all info warning error nproc total number count each every this single"""
 _NOT_HOSTS = frozenset(_NO_NAMES.split())
-_TABLE = re.compile(r"^\s*host\s{2,}: ", re.MULTILINE)
+_WORDS = ("ost", "OST", "ode", "ODE", " on ", "NCCL INFO")
+"""Of a line that may name hosts; most have none of them."""
+_TABLE = re.compile(r"\s*host\s{2,}: ")
 """Torchrun's table of failures."""
 
 
 def named_in(text: str) -> set[str]:
     """Gives the hosts that statements at the start of a log name: environment, lists, NCCL's own lines."""
     found: set[str] = set()
-    for match in _SAYS.finditer(text):
-        if _TABLE.match(text, text.rfind("\n", 0, match.start()) + 1):
-            continue
-        found.update(expanded(match["list"] or match["on"] or match["nccl"]))
+    for line in text.split("\n"):
+        if any(word in line for word in _WORDS) and not _TABLE.match(line):
+            for match in _SAYS.finditer(line):
+                found.update(expanded(match["list"] or match["on"] or match["nccl"]))
     return {name for name in found if name.lower() not in _NOT_HOSTS and any(map(str.isdigit, name))}
 
 

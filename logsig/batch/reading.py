@@ -34,7 +34,7 @@ Found = list[Skimmed | Skipped]
 K = 1 << 10
 SMALL = 3 * K
 """Bytes kept of each file at least."""
-ONE = 12 * K
+ONE = 10 * K
 ALL = 96 * K
 """Bytes kept of all files together, before the windows around literals."""
 
@@ -76,7 +76,7 @@ def quick(files: int) -> Limits:
 def is_settled(found: Diagnosis) -> bool:
     """Tells an answer that more of the log would hardly change."""
     cause = found.root_cause
-    if found.outcome in ("healthy", "empty"):
+    if found.outcome in ("healthy", "empty", "unfinished"):
         return True
     if cause is None or cause.confidence == "low":
         return False
