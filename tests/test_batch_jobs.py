@@ -81,6 +81,14 @@ def test_slurm_tasks_are_one_job_in_the_order_of_their_numbers(lay):
     assert lay(*files) == {"4711": (files, layout.TASKS)}
 
 
+def test_slurm_tasks_are_known_behind_a_dash(lay):
+    assert list(lay("job-4711-0.out", "job-4711-1.out", "exp-100-3.log", "exp-100-4.log")) == [
+        "exp-100-3.log",
+        "exp-100-4.log",
+        "job-4711",
+    ]
+
+
 def test_slurms_own_name_of_an_array_gives_a_job_per_element(lay):
     assert set(lay("slurm-4711_1.out", "slurm-4711_2.out")) == {"slurm-4711_1.out", "slurm-4711_2.out"}
 

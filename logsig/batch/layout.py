@@ -182,9 +182,10 @@ def _is_job_id(found: re.Match[str]) -> bool:
     if _DATE.fullmatch(found["id"]):
         return False
     is_slurm = found["name"] == "slurm"
-    if found["task"] is not None and found["sign"] != "_" and not is_slurm:
+    is_log = found["kind"] == "log"
+    if found["task"] is not None and not is_slurm and found["sign"] != "_" and (is_log or found["sign"] == "."):
         return False
-    return is_slurm or found["kind"] != "log" or (len(found["id"]) >= 4 and not found["id"].startswith("0"))
+    return is_slurm or not is_log or (len(found["id"]) >= 4 and not found["id"].startswith("0"))
 
 
 _NUMBERED = re.compile(rf"{naming.LOCAL_RANK}|{naming.OTHER_RANK}|{naming.RANK}|{naming.NODE}", re.IGNORECASE)
