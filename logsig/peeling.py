@@ -241,7 +241,7 @@ class Peeler:
             state |= bits
             for fact, group, plain, bit in groups:
                 value = match[group]
-                if value is None:
+                if not value:
                     continue
                 state |= bit
                 if plain:

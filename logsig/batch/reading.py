@@ -34,7 +34,7 @@ Found = list[Skimmed | Skipped]
 K = 1 << 10
 SMALL = 3 * K
 """Bytes kept of each file at least."""
-ONE = 10 * K
+ONE = 8 * K
 ALL = 96 * K
 """Bytes kept of all files together, before the windows around literals."""
 

@@ -25,23 +25,23 @@ GRAVE = re.compile(
 def telling_line(found: Diagnosis, job: JobLog, catalog: Catalog) -> LogLine | None:
     """Gives the line that tells an unknown failure; None where the cause is known, or nothing stands out."""
     if found.outcome == "unrecognised":
-        return _choose(list(_lines_of(found, job))) or _choose(_odd(job))
+        return _choose(list(_lines_of(found, job))) or _choose(_odd(job, job.lines))
     if found.root_cause is not None:
         entry = catalog.signatures.get(found.root_cause.signature)
-        return _choose(_odd(job)) if entry is not None and entry.role == "witness" else None
+        return _choose(_odd(job, job.lines)) if entry is not None and entry.role == "witness" else None
     if found.outcome == "unfinished":
-        last = _last_words(job)
-        return _choose([line for line in _odd(job) if id(line) in last and _is_grave(line)])
+        last = [line for line in _last_words(job) if _is_grave(line)]
+        return _choose(_odd(job, last)) if last else None
     return None
 
 
-def _last_words(job: JobLog) -> set[int]:
+def _last_words(job: JobLog) -> list[LogLine]:
     """Gives the lines at the end that no step follows: what trained on was no end."""
-    words: set[int] = set()
+    words: list[LogLine] = []
     for line in reversed(job.lines[-END:]):
         if read_step(line.text) is not None:
             break
-        words.add(id(line))
+        words.insert(0, line)
     return words
 
 
@@ -51,15 +51,15 @@ def _lines_of(found: Diagnosis, job: JobLog) -> Iterator[LogLine]:
     return (line for line in job.lines if (line.source.path, line.source.line) in wanted)
 
 
-def _odd(job: JobLog) -> list[LogLine]:
-    """Gives alarming lines that no signature speaks of."""
+def _odd(job: JobLog, lines: Sequence[LogLine]) -> list[LogLine]:
+    """Gives those of the lines that alarm and that no signature speaks of."""
     told = {
         (line.source.path, line.source.line)
         for attempt in job.attempts
         for event in attempt.events
         for line in (event.line, *event.lines)
     }
-    rest = [line for line in job.lines if (line.source.path, line.source.line) not in told]
+    rest = [line for line in lines if (line.source.path, line.source.line) not in told]
     return list(unusual.find(rest))
 
 
