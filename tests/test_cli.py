@@ -397,3 +397,19 @@ def test_html_template_escapes(log, answers, capsys):
     (log.parent / "t.html.j2").write_text("{{ doubts[0] }}")
     cli.run([log.name, "--template", "t.html.j2"])
     assert capsys.readouterr().out == "&lt;script&gt;"
+
+
+def test_a_pack_with_a_bad_file_is_used_only_when_asked(tmp_path):
+    """Every fault at once and exit 2; with --lenient the faults are said and the log is diagnosed."""
+    pack = tmp_path / "pack" / "python"
+    pack.mkdir(parents=True)
+    (pack / "half.yaml").write_text("schema: 1\nid: half\n", encoding="utf-8")
+    log = tmp_path / "x.log"
+    log.write_text("step 1\n", encoding="utf-8")
+    command = [sys.executable, "-m", "logsig", str(log), "--signatures", str(tmp_path / "pack")]
+    strict = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (strict.returncode, strict.stdout) == (2, "")
+    assert "half.yaml" in strict.stderr
+    lenient = subprocess.run([*command, "--lenient"], capture_output=True, text=True, check=False)
+    assert lenient.returncode == 0
+    assert "left out: " in lenient.stderr

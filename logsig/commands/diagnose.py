@@ -20,6 +20,7 @@ from logsig.options import COLOR, FormatFile, Size
 from logsig.record import dataclass
 
 if TYPE_CHECKING:
+    from logsig.catalog import Catalog
     from logsig.mask import What
     from logsig.model import Diagnosis
     from logsig.stdin import Copy
@@ -68,6 +69,7 @@ class Chosen:
     also: tuple[tuple[str, str], ...]
     template: str | None
     signatures: tuple[Path, ...]
+    lenient: bool
     jobs: int | None
     max_bytes: int | None
     fail_on: str | None
@@ -113,6 +115,7 @@ class _Diagnose(click.Command):
 @click.option(
     "--signatures", type=click.Path(path_type=Path), multiple=True, metavar="DIR", help="Add signatures of DIR."
 )
+@click.option("--lenient", is_flag=True, help="Use the good files of a pack that has bad ones; the faults are said.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Use at most N processes.")
 @click.option("--max-bytes", type=Size(), help="Read at most this much of each input (500M, 2G).")
 @click.option("--fail-on", type=click.Choice(["error", "fatal"]), help="Exit 1 if such a failure is found.")
@@ -200,11 +203,21 @@ def _masker(what: What | None) -> Callable[[Diagnosis], Diagnosis]:
     return lambda found: mask(found, what)
 
 
+def _catalog(chosen: Chosen) -> Catalog:
+    """Loads library and packs; with ``--lenient`` what is wrong with a pack is said and the rest is used."""
+    import logsig
+
+    catalog = logsig.load_catalog(chosen.signatures, chosen.lenient)
+    for fault in catalog.doubts:
+        _say(f"left out: {fault}")
+    return catalog
+
+
 def _analyse(paths: tuple[str, ...], chosen: Chosen) -> tuple[Diagnosis, int | None]:
     """Runs the line; gives the diagnosis, and 130 or 143 where a signal came while stdin was read."""
     import logsig
 
-    catalog = logsig.load_catalog(chosen.signatures)
+    catalog = _catalog(chosen)
     if STDIN not in paths:
         _refuse_stdin_options(chosen)
         return logsig.analyze(paths, catalog, jobs=chosen.jobs, max_bytes=chosen.max_bytes), None
@@ -252,7 +265,6 @@ def _refuse_stdin_options(chosen: Chosen) -> None:
 
 def _follow(paths: tuple[str, ...], chosen: Chosen, targets: list[Target]) -> int:
     """Watches one log to its end, or to a signal; gives the exit code."""
-    import logsig
     from logsig.follow import follow
     from logsig.stdin import GRACE, Calls, Stdin
     from logsig.watch import watch
@@ -263,7 +275,7 @@ def _follow(paths: tuple[str, ...], chosen: Chosen, targets: list[Target]) -> in
         raise click.UsageError("--follow and --max-bytes exclude each other: a log that grows has no limit")
     if paths[0] != STDIN:
         _refuse_stdin_options(chosen)
-    catalog = logsig.load_catalog(chosen.signatures)
+    catalog = _catalog(chosen)
     copies = _copies(chosen)
     teller = _Teller(chosen, targets, copies[-1] if chosen.echo else None)
     is_piped = paths[0] == STDIN
