@@ -42,6 +42,10 @@ class Found(NamedTuple):
         return self.path[len(self.below) :].lstrip(os.sep) if self.below != "." else self.path.removeprefix("./")
 
 
+Scope = tuple[str, str, str]
+"""What the user named, the archive, and a folder below."""
+
+
 class _Placed(NamedTuple):
     """A file and the key of its job."""
 
@@ -56,17 +60,34 @@ Named = tuple[str, str, Bundle]
 
 
 def jobs_of(files: Iterable[Found], pattern: re.Pattern[str] | None = None) -> list[Job]:
-    """Gives the jobs of all files."""
-    bundles: dict[tuple[str, str, str, str], Bundle] = defaultdict(list)
+    """Gives the jobs of all files. Most are one file each, so that one costs a text and a place in a dictionary."""
+    alike: dict[str, Found | list[Found]] = {}
     for found in files:
-        placed = _place(found, pattern)
-        scope = "" if placed.key.kind == "ray" else found.below  # a session has one name on all nodes
-        bundles[scope, found.archive or "", placed.key.kind, placed.key.name].append(placed)
+        name = _bundle_name(found, _place(found, pattern).key)
+        before = alike.setdefault(name, found)
+        if isinstance(before, list):
+            before.append(found)
+        elif before is not found:
+            alike[name] = [before, found]
     kinds: dict[str, list[Bundle]] = defaultdict(list)
-    for (_scope, _archive, kind, _name), bundle in bundles.items():
-        kinds[kind].append(bundle)
-    named = [each for kind, found_ones in kinds.items() for each in _settled(kind, found_ones)]
-    return _unique([_as_job(each) for each in _with_consoles(named)])
+    singles: dict[Scope, list[Found]] = defaultdict(list)
+    for name, found_ones in alike.items():
+        kind = name.partition("\0")[0]
+        if isinstance(found_ones, list) or kind not in PLAIN or _has_number(found_ones):
+            several = found_ones if isinstance(found_ones, list) else [found_ones]
+            kinds[kind].append([_place(each, pattern) for each in several])
+        else:
+            singles[_folder_of(found_ones)].append(found_ones)
+    alike.clear()
+    named = [each for kind, bundles in kinds.items() for each in _settled(kind, bundles)]
+    named = _with_consoles(named, singles)
+    jobs = [_as_job(each) for each in named]
+    jobs += [_single(each) for found_ones in singles.values() for each in found_ones]
+    return _unique(jobs)
+
+
+PLAIN = ("file", "slurm", "named")
+"""Kinds whose single files need no second look."""
 
 
 def _place(found: Found, pattern: re.Pattern[str] | None) -> _Placed:
@@ -75,6 +96,31 @@ def _place(found: Found, pattern: re.Pattern[str] | None) -> _Placed:
     if found.below or found.archive:
         return _Placed(found, parts, key or layout.key_of(parts))
     return _Placed(found, parts, key or Key("named", found.path, layout.ALONE))
+
+
+def _bundle_name(found: Found, key: Key) -> str:
+    scope = "" if key.kind == "ray" else found.below  # a session has one name on all nodes
+    return f"{key.kind}\0{scope}\0{found.archive or ''}\0{key.name}"
+
+
+def _has_number(found: Found) -> bool:
+    """Tells a Slurm file that may be an array's element."""
+    return re.search(r"\d_\d+\.", os.path.basename(found.path)) is not None
+
+
+def _folder_of(found: Found) -> Scope:
+    return found.below, found.archive or "", os.path.dirname(found.relative.replace("!/", "/"))
+
+
+def _single(found: Found) -> Job:
+    return Job(
+        name=found.path,
+        logs=(Log(found.path, found.size, found.changed),),
+        why=layout.ALONE,
+        below=found.below,
+        archive=found.archive,
+        named=not found.below,
+    )
 
 
 def _settled(kind: str, bundles: list[Bundle]) -> Iterator[Named]:
@@ -228,31 +274,32 @@ def _start(bundle: Bundle) -> float:
         return min(placed.found.changed for placed in bundle) / 1e9
 
 
-Scope = tuple[str, str, tuple[str, ...]]
-"""What the user named, the archive, and a folder below."""
-
-
-def _with_consoles(named: list[Named]) -> list[Named]:
+def _with_consoles(named: list[Named], singles: dict[Scope, list[Found]]) -> list[Named]:
     """Adds the launcher's console to its run: the only other job right in a log folder that holds one run."""
     runs: dict[Scope, list[Named]] = defaultdict(list)
-    consoles: dict[Scope, list[Named]] = defaultdict(list)
+    beside: dict[Scope, list[Named]] = defaultdict(list)
     for each in named:
         placed = each[2][0]
         folders = {one.parts.folders for one in each[2]}
         if each[1] == layout.ELASTIC:
             runs[_scope(placed, _log_folder(folders))].append(each)
-        elif placed.key.kind in ("file", "slurm") and len(folders) == 1:
-            consoles[_scope(placed, placed.parts.folders)].append(each)
+        elif placed.key.kind in PLAIN and len(folders) == 1:
+            beside[_scope(placed, placed.parts.folders)].append(each)
     taken: set[int] = set()
     for place, found in runs.items():
-        if len(found) == 1 and len(consoles[place]) == 1:
-            found[0][2].extend(consoles[place][0][2])
-            taken.add(id(consoles[place][0]))
+        consoles, alone = beside[place], singles.get(place, [])
+        if len(found) != 1 or len(consoles) + len(alone) != 1:
+            continue
+        if consoles:
+            found[0][2].extend(consoles[0][2])
+            taken.add(id(consoles[0]))
+        else:
+            found[0][2].append(_place(singles.pop(place)[0], None))
     return [each for each in named if id(each) not in taken]
 
 
 def _scope(placed: _Placed, folders: tuple[str, ...]) -> Scope:
-    return placed.found.below, placed.found.archive or "", folders
+    return placed.found.below, placed.found.archive or "", "/".join(folders)
 
 
 def _log_folder(folders: set[tuple[str, ...]]) -> tuple[str, ...]:

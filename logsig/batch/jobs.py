@@ -49,8 +49,7 @@ class _Seen:
 def find(paths: Sequence[str], pattern: re.Pattern[str] | None = None) -> Plan:
     """Gives the jobs under all paths, in the order in which people count; ``pattern`` groups before any layout does."""
     seen = _Seen()
-    found = [item for path in paths for item in _under(path, seen)]
-    jobs = jobs_of(found, pattern)
+    jobs = jobs_of((item for path in paths for item in _under(path, seen)), pattern)
     jobs.sort(key=lambda job: naming.order(job.name))
     return Plan(tuple(jobs), tuple(seen.problems), seen.left_out)
 
