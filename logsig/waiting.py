@@ -120,6 +120,7 @@ def by_ledger(case: Case) -> Verdict | None:
     because = tuple(group.verdict for group in telling)
     notes = {row.note for group in telling for row in group.rows if row.rank in group.suspects}
     unheard = notes == {"silent"} and suspects[0] not in case.stories.ranks
+    unheard = unheard or (notes == {"silent"} and _is_folded(case))
     if len(suspects) == 1 and not (unheard and len(case.peers) < max(2, len(case.ranks) - 1)):
         root = _as(case, "collective-mismatch", root) if "other operation" in notes else root
         verdict = _suspect(root, suspects[0], "medium" if notes == {"silent"} else "high", *because)
@@ -146,7 +147,7 @@ def _as(case: Case, signature: str, event: Event | None) -> Event | None:
 def one_missing(case: Case) -> Verdict | None:
     """When every other rank shows only peer or timeout errors, the one without an error is first."""
     peers, quiet = case.peers, case.quiet()
-    if not peers or not quiet:
+    if not peers or not quiet or _is_folded(case):
         return None
     unheard = set(range(max(case.ranks))) - case.ranks  # lower ranks must exist, and may have been the first
     if len(quiet) > 1 or unheard or len(peers) != len(case.ranks) - 1:
@@ -158,6 +159,11 @@ def one_missing(case: Case) -> Verdict | None:
     said += f"rank {rank} alone shows no error"
     said += "." if seen else " and not a single line."
     return _suspect(case.waiting_event(), rank, "medium" if len(peers) > 1 or seen else "low", said, *_stopped(story))
+
+
+def _is_folded(case: Case) -> bool:
+    """True where Ray folded equal lines of several ranks into one: a rank without a line needn't be silent."""
+    return any("ray-repeated" in line.layers for event in case.stories.events() for line in (event.line, *event.lines))
 
 
 def _stopped(story: Story | None) -> tuple[str, ...]:

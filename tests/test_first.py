@@ -219,3 +219,13 @@ def test_restart_that_succeeds_is_recovered(catalog: Catalog) -> None:
     )
     found = analyze_text(log, catalog)
     assert (found.outcome, found.first_failing_rank, len(found.attempts)) == ("recovered", 0, 2)
+
+
+def test_lines_that_ray_folded_accuse_nobody(catalog: Catalog) -> None:
+    """Where `[repeated 2x across cluster]` hides ranks, a rank without a line isn't the suspect."""
+    head = "(RayTrainWorker pid={}) [rank{}]: RuntimeError: [/x/unbound_buffer.cc:78] Timed out waiting 5000ms for recv operation to complete"
+    log = text(
+        ["world_size=4"],
+        [head.format(1, 0), head.format(2, 1) + " [repeated 2x across cluster]", head.format(4, 3)],
+    )
+    assert analyze_text(log, catalog).first_failing_rank is None
