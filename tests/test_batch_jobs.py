@@ -249,6 +249,37 @@ def test_a_file_met_under_two_names_is_read_once(tmp_path):
     assert len(jobs.find([str(tmp_path), str(tmp_path / "a.log")]).jobs) == 1
 
 
+def test_files_named_one_by_one_are_grouped_alike(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = ["slurm-101.err", "slurm-101.out", "x.log.1", "x.log", "rank_0.log", "rank_1.log", "alone.log"]
+    for name in names:
+        (tmp_path / name).write_text("x\n")
+    for prefix in ("", f"{tmp_path}/"):
+        plan = jobs.find([prefix + name for name in names])
+        found = {job.name: [log.path for log in job.logs] for job in plan.jobs}
+        assert found == {
+            f"{prefix}slurm-101": [f"{prefix}slurm-101.err", f"{prefix}slurm-101.out"],
+            f"{prefix}x.log": [f"{prefix}x.log.1", f"{prefix}x.log"],
+            f"{prefix}*": [f"{prefix}rank_0.log", f"{prefix}rank_1.log"],
+            f"{prefix}alone.log": [f"{prefix}alone.log"],
+        }
+
+
+@pytest.mark.parametrize(
+    ("inside", "files"),
+    [
+        ("session_latest/logs", ["worker-ab-01000000-55.out", "raylet.err"]),
+        ("none_a1b2c3d4/attempt_0", ["0/stderr.log", "1/stderr.log"]),
+        ("ml_net-worker-0_11111111-3333", ["pytorch/0.log", "pytorch/1.log"]),
+    ],
+)
+def test_a_folder_inside_a_layout_may_be_named(tmp_path, inside, files):
+    for name in files:
+        (tmp_path / inside / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / inside / name).write_text("x\n")
+    assert [len(job.logs) for job in jobs.find([str(tmp_path / inside)]).jobs] == [2]
+
+
 def test_a_missing_path_is_an_error(tmp_path):
     with pytest.raises(InputError, match="no such file or directory"):
         jobs.find([str(tmp_path / "nothing")])

@@ -36,9 +36,9 @@ class Found(NamedTuple):
 
     @property
     def relative(self) -> str:
-        """The path below the folder the user named, or below the archive's folder."""
+        """The path below the folder the user named; of a file named itself the path as it is."""
         if not self.below:
-            return os.path.basename(self.path)
+            return self.path
         return self.path[len(self.below) :].lstrip(os.sep) if self.below != "." else self.path.removeprefix("./")
 
 
@@ -86,16 +86,14 @@ def jobs_of(files: Iterable[Found], pattern: re.Pattern[str] | None = None) -> l
     return _unique(jobs)
 
 
-PLAIN = ("file", "slurm", "named")
+PLAIN = ("file", "slurm")
 """Kinds whose single files need no second look."""
 
 
 def _place(found: Found, pattern: re.Pattern[str] | None) -> _Placed:
     parts = layout.parts_of(found.relative)
     key = layout.key_by(pattern, found.relative) if pattern is not None else None
-    if found.below or found.archive:
-        return _Placed(found, parts, key or layout.key_of(parts))
-    return _Placed(found, parts, key or Key("named", found.path, layout.ALONE))
+    return _Placed(found, parts, key or layout.key_of(parts))
 
 
 def _bundle_name(found: Found, key: Key) -> str:
@@ -341,7 +339,7 @@ def _shown(found: Found, name: str) -> str:
     if name.startswith("session_"):
         return found.path[: found.path.find(name) + len(name)]
     if not found.below or found.below == ".":
-        return name
+        return f"/{name}" if found.path.startswith("/") else name
     return os.path.join(found.below, name) if name else found.below
 
 

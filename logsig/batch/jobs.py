@@ -11,7 +11,7 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 
-from logsig.batch import archives
+from logsig.batch import archives, layout
 from logsig.batch.grouping import Found, jobs_of
 from logsig.batch.model import Plan, Problem
 from logsig.errors import InputError
@@ -50,8 +50,13 @@ def find(paths: Sequence[str], pattern: re.Pattern[str] | None = None) -> Plan:
     """Gives the jobs under all paths, in the order in which people count; ``pattern`` groups before any layout does."""
     seen = _Seen()
     jobs = jobs_of((item for path in paths for item in _under(path, seen)), pattern)
-    jobs.sort(key=lambda job: naming.order(job.name))
+    jobs.sort(key=lambda job: _counted(job.name))
     return Plan(tuple(jobs), tuple(seen.problems), seen.left_out)
+
+
+def _counted(name: str) -> str:
+    """Gives a text that sorts as people count, smaller than a tuple of parts: numbers by length, then digits."""
+    return re.sub(r"0*(\d+)", lambda number: f"{len(number[1]):02d}{number[1]}", name)
 
 
 def _under(path: str, seen: _Seen) -> Iterator[Found]:
@@ -69,17 +74,27 @@ def _under(path: str, seen: _Seen) -> Iterator[Found]:
         seen.trouble(path, fault(error))
         return
     if stat.S_ISDIR(state.st_mode):
-        top = path.rstrip(os.sep) or path
-        yield from _below(top, top, seen, ())
+        folder = path.rstrip(os.sep) or path
+        yield from _below(folder, _top(folder), seen, ())
     else:
         yield from _file(path, "", state, seen)
+
+
+def _top(folder: str) -> str:
+    """Gives the folder below which names count: above one that is itself part of a layout (``session_…/logs``)."""
+    parts = folder.split(os.sep)
+    for back in (1, 2):
+        if len(parts) > back and layout.is_part(parts[-back]):
+            return os.sep.join(parts[:-back]) or os.sep
+    return folder
 
 
 def _below(folder: str, top: str, seen: _Seen, above: tuple[tuple[int, int], ...]) -> Iterator[Found]:
     """Gives every file below a folder, once; folders in order of name."""
     try:
         state = os.stat(folder)
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        with os.scandir(folder) as found:  # entries themselves would be large: a folder may hold a hundred thousand
+            entries = sorted((entry.name, _is_folder(entry)) for entry in found)
     except OSError as error:
         seen.trouble(folder, fault(error))
         return
@@ -92,27 +107,34 @@ def _below(folder: str, top: str, seen: _Seen, above: tuple[tuple[int, int], ...
         return
     seen.folders.add(key)
     _name(folder, seen)
-    for entry in entries:
-        yield from _entry(entry, top, seen, (*above, key))
+    for name, is_folder in entries:
+        below = os.path.join(folder, name)
+        if is_folder:
+            yield from () if name.startswith(".") else _below(below, top, seen, (*above, key))
+        else:
+            yield from _entry(below, name, top, seen)
 
 
-def _entry(entry: os.DirEntry[str], top: str, seen: _Seen, above: tuple[tuple[int, int], ...]) -> Iterator[Found]:
+def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
-        if entry.is_dir():
-            if not entry.name.startswith("."):
-                yield from _below(entry.path, top, seen, above)
-            return
-        state = entry.stat()
+        return entry.is_dir()
+    except OSError:  # said when it is looked at
+        return False
+
+
+def _entry(path: str, name: str, top: str, seen: _Seen) -> Iterator[Found]:
+    try:
+        state = os.stat(path)
     except FileNotFoundError:
-        seen.trouble(entry.path, "a symlink to nothing" if entry.is_symlink() else "it is gone")
+        seen.trouble(path, "a symlink to nothing" if os.path.islink(path) else "it is gone")
         return
     except OSError as error:
-        seen.trouble(entry.path, fault(error))
+        seen.trouble(path, fault(error))
         return
-    if naming.why_not_a_log(entry.name) is not None and not archives.is_archive(entry.name):
+    if naming.why_not_a_log(name) is not None and not archives.is_archive(name):
         seen.left_out += 1
         return
-    yield from _file(entry.path, top, state, seen)
+    yield from _file(path, top, state, seen)
 
 
 def _file(path: str, top: str, state: os.stat_result, seen: _Seen) -> Iterator[Found]:

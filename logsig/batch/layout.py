@@ -214,6 +214,15 @@ def _ranks(parts: Parts) -> Key | None:
     return Key("ranks", _path(*folders, name), RANKS, number)
 
 
+def is_part(folder: str) -> bool:
+    """Tells a folder that only together with what lies above it says whose files it holds."""
+    patterns = (_SESSION, _RUN, _POD, _ATTEMPT)
+    return any(pattern.fullmatch(folder) for pattern in patterns)
+
+
+_ATTEMPT = re.compile(rf"{naming.ATTEMPT}\d+")
+
+
 def is_node(folder: str) -> bool:
     """Tells a folder that is called as a node and no more."""
     return re.fullmatch(naming.NODE, folder, re.IGNORECASE) is not None
