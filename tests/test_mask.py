@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from diagnoses import key_error, quote, unused_one
@@ -66,7 +67,7 @@ def test_no_secret_reaches_a_shareable_format(name, monkeypatch, tmp_path):
     """The canary: planted everywhere, found nowhere, by the command line's own defaults."""
     text, secret = SECRETS[name]
     monkeypatch.setattr(logsig, "analyze", lambda *_, **__: planted(text))
-    monkeypatch.setattr(logsig, "load_catalog", lambda *_, **__: ())
+    monkeypatch.setattr(logsig, "load_catalog", lambda *_, **__: SimpleNamespace(doubts=()))
     monkeypatch.chdir(tmp_path)
     shareable = [each for each in formats() if is_shareable(each)]
     assert set(shareable) == {"html", "markdown", "sarif", "junit", "github", "gitlab", "k8s"}
@@ -79,7 +80,7 @@ def test_terminal_and_json_mask_on_request(monkeypatch, capsys):
     """``--mask`` holds for every format, also bare before a path."""
     text, secret = SECRETS["huggingface"]
     monkeypatch.setattr(logsig, "analyze", lambda *_, **__: planted(text))
-    monkeypatch.setattr(logsig, "load_catalog", lambda *_, **__: ())
+    monkeypatch.setattr(logsig, "load_catalog", lambda *_, **__: SimpleNamespace(doubts=()))
     for form in ("text", "json", "jsonl", "gcc"):
         assert cli.run(["-f", form, "--mask", "x.log"]) == 0
         assert secret not in capsys.readouterr().out
