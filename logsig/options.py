@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+LOG = click.Path(readable=False)
+"""A log's path. Click would refuse one that may not be read; the rest is to be diagnosed all the same, with exit 3."""
 SIGNATURES = click.option(
     "--signatures",
     "extra",

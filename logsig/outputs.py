@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from logsig.errors import OutputError
 
@@ -42,6 +42,26 @@ def write_file(path: str, text: str, env: Mapping[str, str] = os.environ) -> Non
             _write_in_place(path, data)
     except OSError as error:
         raise OutputError(f"{path}: the report wasn't written: {error.strerror or error}") from error
+
+
+def spare_inputs(inputs: Iterable[str], targets: Iterable[str | None]) -> None:
+    """Refuses, before anything is read, a target that is one of the logs: the log would be lost (``OutputError``).
+
+    ``-`` is stdin among the inputs and stdout among the targets, which replaces nothing. Only regular files are asked:
+    a terminal or a pipe may well be both.
+    """
+    logs = {found for found in map(_identity, inputs) if found}
+    for target in targets:
+        if target and target != "-" and _identity(target) in logs:
+            raise OutputError(f"{target}: is a log to be read, and the report would replace it; name another file")
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.fstat(0) if path == "-" else os.stat(path)
+    except (OSError, ValueError):  # missing, closed, or no path at all: said where it is opened
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
 
 
 def is_appended_to(path: str, env: Mapping[str, str] = os.environ) -> bool:

@@ -420,3 +420,12 @@ def test_a_pack_with_a_bad_file_is_used_only_when_asked(tmp_path):
     lenient = subprocess.run([*command, "--lenient"], capture_output=True, text=True, check=False)
     assert lenient.returncode == 0
     assert "left out: " in lenient.stderr
+
+
+@pytest.mark.parametrize("command", [[], ["show", "--rank", "0"], ["mask"], ["scan"], ["why", "python-exception"]])
+def test_a_log_that_may_not_be_read_is_not_a_usage_error(command, tmp_path, monkeypatch, capsys):
+    """Click asks ``os.access``, root or not; a named log that may not be read leaves the rest to be diagnosed."""
+    log = tmp_path / "job.log"
+    log.write_text("ValueError: boom\n")
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    assert cli.run([*command, str(log)]) != 2, capsys.readouterr().err

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from logsig import outputs
+from logsig import cli, outputs
 from logsig.errors import OutputError
 
 
@@ -118,3 +118,31 @@ def test_full_disk_is_said():
         pytest.skip("no /dev/full here")
     with pytest.raises(OutputError, match="No space left"):
         outputs.write_file("/dev/full", "new", {})
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["{log}", "-o", "{log}"],
+        ["{log}", "-O", "html={log}"],
+        ["{log}", "-o", "{link}"],
+        ["mask", "{log}", "-o", "{log}"],
+        ["scan", "{log}", "-o", "{log}"],
+    ],
+)
+def test_a_log_is_never_replaced_by_its_report(words, tmp_path, capsys):
+    """The log of a failed job may be the only copy there is."""
+    log, link = tmp_path / "job.log", tmp_path / "link"
+    log.write_text("RuntimeError: boom\n")
+    link.symlink_to(log)
+    assert cli.run([word.format(log=log, link=link) for word in words]) == 2
+    assert "is a log to be read" in capsys.readouterr().err
+    assert log.read_text() == "RuntimeError: boom\n"
+
+
+def test_a_target_that_is_no_input_is_free(tmp_path):
+    """Neither a missing target, nor stdout, nor another file is refused."""
+    log, other = tmp_path / "job.log", tmp_path / "other"
+    log.write_text("x")
+    other.write_text("x")
+    outputs.spare_inputs([str(log), "-"], [str(other), str(tmp_path / "new"), "-", None])

@@ -16,7 +16,7 @@ import click
 
 from logsig import outputs
 from logsig.errors import LogsigError, OutputError
-from logsig.options import COLOR, FormatFile, Size
+from logsig.options import COLOR, LOG, FormatFile, Size
 from logsig.record import dataclass
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class _Diagnose(click.Command):
 
 
 @click.command(cls=_Diagnose)
-@click.argument("paths", nargs=-1, type=click.Path(), metavar="[LOG]...")
+@click.argument("paths", nargs=-1, type=LOG, metavar="[LOG]...")
 @click.option("-f", "--format", "form", type=Format(), default=None, help="What to print (default: text).")
 @click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
 @click.option(
@@ -153,6 +153,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> No
         ctx.exit(2)
     chosen = Chosen(**options)
     targets = _targets(chosen)
+    outputs.spare_inputs(paths or (STDIN,), [*(target.path for target in targets), chosen.keep])
     if chosen.follow:
         ctx.exit(_follow(paths or (STDIN,), chosen, targets))
     found, signal_code = _analyse(paths or (STDIN,), chosen)

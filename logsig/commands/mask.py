@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from logsig.options import LOG
+
 if TYPE_CHECKING:
     from logsig.engine import Engine
     from logsig.mask import Masker, What
@@ -16,7 +18,7 @@ UNREADABLE = 3
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=click.Path(), metavar="[LOG]...")
+@click.argument("paths", nargs=-1, type=LOG, metavar="[LOG]...")
 @click.option("--all", "everything", is_flag=True, help="Also hosts, addresses, users, GPUs and pods, as <host-1>.")
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write there instead of printing.")
 @click.pass_context
@@ -34,6 +36,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], *, everything: bool, 
     if not paths and not is_fed():
         click.echo(ctx.get_help())
         ctx.exit(2)
+    outputs.spare_inputs(paths or ("-",), [output])
     what: What = "all" if everything else "secrets"
     masker = Masker(what, _names(paths) if everything else {})
     doubts: list[str] = []

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from logsig.errors import OutputError
-from logsig.options import COLOR, FormatFile, Size
+from logsig.options import COLOR, LOG, FormatFile, Size
 
 if TYPE_CHECKING:
     from logsig.batch.model import Plan, Row, Verdict
@@ -103,7 +103,7 @@ class Chosen:
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=click.Path(), metavar="PATH...")
+@click.argument("paths", nargs=-1, type=LOG, metavar="PATH...")
 @click.option("-f", "--format", "form", type=Format(), default="text", help="What to print (default: text).")
 @click.option("-o", "--output", metavar="FILE", help="Write the report there instead of printing it.")
 @click.option(
@@ -197,6 +197,7 @@ def _print_plan(plan: Plan, form: str) -> int:
 
 def _scan(paths: tuple[str, ...], plan: Plan, chosen: Chosen) -> int:
     """Scans, writes every report, and gives the exit code."""
+    from logsig import outputs
     from logsig.batch import scanning
     from logsig.batch.pool import Stop
     from logsig.batch.progress import Progress
@@ -204,6 +205,7 @@ def _scan(paths: tuple[str, ...], plan: Plan, chosen: Chosen) -> int:
     from logsig.batch.rows import Rows
 
     _check_formats(chosen)
+    outputs.spare_inputs(paths, [path for _, path in chosen.targets])
     manner = Manner(chosen.thorough, chosen.max_bytes, chosen.baseline, _reports_folder(chosen))
     asked = scanning.Asked(
         paths, manner, chosen.jobs, chosen.signatures, chosen.store, chosen.timeout, chosen.memory or scanning.MEMORY

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from logsig.options import LOG
+
 if TYPE_CHECKING:
     from logsig.model import LogLine
 
@@ -36,7 +38,7 @@ class Ranks(click.ParamType):  # type: ignore[type-arg]  # generic in newer vers
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=click.Path(), metavar="[LOG]...")
+@click.argument("paths", nargs=-1, type=LOG, metavar="[LOG]...")
 @click.option("-r", "--rank", "ranks", type=Ranks(), metavar="N", help="Only these global ranks (3, or 0-3,7).")
 @click.option("--no-rank", is_flag=True, help="Only lines whose rank the log doesn't tell.")
 @click.option("-n", "--last", type=click.IntRange(min=1), metavar="N", help="Only the last N of the lines.")

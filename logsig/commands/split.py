@@ -11,6 +11,7 @@ import click
 
 from logsig.commands.show import UNREADABLE, text_of
 from logsig.errors import OutputError
+from logsig.options import LOG
 
 if TYPE_CHECKING:
     from logsig.whole import Whole
@@ -20,7 +21,7 @@ MOST_OPEN = 128
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=click.Path(), metavar="[LOG]...")
+@click.argument("paths", nargs=-1, type=LOG, metavar="[LOG]...")
 @click.option("-d", "--directory", type=click.Path(), required=True, metavar="DIR", help="Where the files go.")
 @click.option("--raw", is_flag=True, help="The lines as the log has them, prefixes included.")
 @click.pass_context

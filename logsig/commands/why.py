@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from logsig.options import COLOR, SIGNATURES
+from logsig.options import COLOR, LOG, SIGNATURES
 
 if TYPE_CHECKING:
     from logsig.why import Clause, Why
@@ -19,7 +19,7 @@ _NAME = 10
 
 @click.command()
 @click.argument("identity", metavar="ID")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(), metavar="LOG...")
+@click.argument("paths", nargs=-1, required=True, type=LOG, metavar="LOG...")
 @SIGNATURES
 @COLOR
 def command(identity: str, paths: tuple[str, ...], extra: tuple[Path, ...], color: str) -> None:
