@@ -8,10 +8,12 @@ writers stand in one.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from logsig import boxes, escapes, journal, rejoin
 from logsig.form import beginnings, settle
+from logsig.inputs import naming
 from logsig.late import late
 from logsig.model import Excerpt, LogLine, Origin, Source
 from logsig.peeling import MAX_LAYERS, NOTHING_PEELED, Peeled
@@ -29,6 +31,7 @@ _WHERE = frozenset({"node", "node_rank", "stream", "arrival", "task"})
 _RICH = frozenset({"rich", "rich-place"})
 _TRACEBACK = "Traceback (most recent call last)"
 _FRAME_BEHIND = late(r"(?<=\S)  File \"")
+_TABLE_ROW = late(r"^\s*rank\s*:\s*(\d{1,7}) \(local_rank: \d+\)")
 _TRACEBACK_LINE = f"{_TRACEBACK}:"
 
 
@@ -59,11 +62,41 @@ def read(excerpts: Sequence[Excerpt], prefixes: Prefixes | None = None) -> Readi
         by_path.setdefault(excerpt.origin.path, []).append(excerpt)
     lines: list[LogLine] = []
     doubts: list[str] = []
+    ranks = {mine[0].origin.rank for mine in by_path.values()} - {None}
     for path, mine in by_path.items():
         reader = _FileReader(path, mine, prefixes)
-        lines.extend(reader.lines())
+        found = list(reader.lines())
+        named = mine[0].origin.rank
+        if named is not None and (why := _disbelief(found, named, is_alone=len(ranks) < 2)):
+            reader = _FileReader(path, [_nameless(excerpt) for excerpt in mine], prefixes)
+            found = list(reader.lines())
+            doubts.append(f"{path}: the file's name says rank {named}, {why}")
+        lines.extend(found)
         doubts.extend(reader.doubts())
     return Reading(tuple(lines), tuple(doubts))
+
+
+def _disbelief(lines: Sequence[LogLine], named: int, *, is_alone: bool) -> str | None:
+    """Tells why a file isn't the one rank's which its name says; None where it is.
+
+    ``debug-rank1-crash.log`` is what somebody called the log of a whole job: other writers' marks speak against it, or
+    a launcher's table of others; a lone file must besides be called as launchers call a rank's file.
+    """
+    if any(
+        (line.rank is not None and line.rank != named)
+        or ("local_rank" in line.text and (row := _TABLE_ROW.search(line.text)) and int(row[1]) != named)
+        for line in lines
+    ):
+        return "its lines other ranks; the lines are believed"
+    if any(len({getattr(line, who) for line in lines} - {None}) > 1 for who in ("local_rank", "task", "node_rank")):
+        return "its lines are of several writers; the lines are believed"
+    if is_alone and not naming.is_of_one_rank(lines[0].source.path if lines else ""):
+        return "but its lines name no rank, and a rank's own file is called otherwise; the name isn't believed"
+    return None
+
+
+def _nameless(excerpt: Excerpt) -> Excerpt:
+    return replace(excerpt, origin=replace(excerpt.origin, rank=None))
 
 
 class _FileReader:

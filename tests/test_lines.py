@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.traceback import Traceback
 
 from logsig import lines, rejoin
+from logsig.inputs import naming
 from logsig.model import Excerpt, LogLine, Origin
 
 CASES = sorted(
@@ -474,3 +475,48 @@ def test_a_hostile_line_of_any_length_takes_its_time_but_no_more(unit):
     started = time.process_time()
     read(unit * (LONG // len(unit)) + "\n")
     assert time.process_time() - started < 30, "linear: half a second on a quiet machine"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[rank0]: ValueError: boom", "  rank      : 0 (local_rank: 0)"],
+    ids=["another writer", "a launcher's table"],
+)
+def test_a_name_that_the_contents_contradict_is_not_believed(line):
+    """``debug-rank1-crash.log`` is what somebody called the log of a whole job: the lines know better."""
+    reading = lines.read(
+        [Excerpt(naming.origin_of("debug-rank1-crash.log"), 1, 0, f"start\n{line}\n".encode(), "head")]
+    )
+    assert reading.lines[0].rank is None
+    assert "name says rank 1" in reading.doubts[0]
+
+
+@pytest.mark.parametrize("line", ["[rank1]: ValueError: boom", "  rank      : 1 (local_rank: 0)", "ValueError: boom"])
+def test_a_name_that_nothing_contradicts_is_believed(line):
+    """A rank's own file names it once, by its name."""
+    reading = lines.read([Excerpt(naming.origin_of("rank_1.log"), 1, 0, f"start\n{line}\n".encode(), "head")])
+    assert reading.lines[0].rank == 1
+    assert not reading.doubts
+
+
+def test_a_lone_file_must_be_called_as_a_ranks_own():
+    """Without a mark in the lines, ``hang-rank3-suspect.log`` says what somebody suspects."""
+    for name, rank in (("hang-rank3-suspect.log", None), ("train_rank3.log", 3), ("rank_3-20260102.err.gz", 3)):
+        reading = lines.read([Excerpt(naming.origin_of(name), 1, 0, b"ValueError: boom\n", "head")])
+        assert reading.lines[0].rank == rank, name
+        assert bool(reading.doubts) is (rank is None)
+
+
+def test_files_that_name_different_ranks_are_the_ranks_own():
+    """Several such files together are a layout, whatever stands behind the rank."""
+    names = ("rank0-gpu.a.log", "rank1-gpu.b.log")
+    reading = lines.read([Excerpt(naming.origin_of(name), 1, 0, b"step\n", "head") for name in names])
+    assert [line.rank for line in reading.lines] == [0, 1]
+
+
+def test_a_hostile_name_costs_no_time():
+    """What a file is called is as hostile as what stands in it: no name sends the pattern backtracking."""
+    began = time.process_time()
+    for name in ("rank1" + "-1" * 120 + "x", "rank" * 60 + "x", "-rank_1" * 36 + "!", "rank1_local_rank_1" * 14 + "x"):
+        assert not naming.is_of_one_rank(name)
+    assert time.process_time() - began < 1

@@ -12,6 +12,12 @@ from dataclasses import replace
 from logsig.model import Origin
 
 RANK = r"(?<![a-z])(?:global[_.-]?)?rank[_.=-]?(\d{1,6})(?!\d)"
+ONE_RANK = (
+    r"(?:[\w.+=-]*[_.-])?(?:global[_.-]?|local[_.-]?)?rank[_.=-]?\d{1,6}(?:[_.-](?:\d[\dtz:]*"
+    r"|(?:node|host|gpu|pid|job|attempt|local[_.-]?rank|world|of)[_.-]?\d+"
+    r"|log|out|err|txt|std(?:out|err)|output|train|worker|rank|gz|bz2|xz|zst|lz4))*"
+)
+"""How launchers and scripts call the file of one rank: the rank last, behind it at most numbers, times and streams."""
 RANK_FOLDER = r"(?:global|local)?[_.-]?rank[_.=-]?\d{1,6}"
 """A folder of one rank is called so and no more: ``lora-rank16`` is an experiment."""
 LOCAL_RANK = r"local[_.-]?rank[_.=-]?(\d{1,4})(?!\d)"
@@ -58,6 +64,12 @@ def origin_inside(container: Origin, name: str) -> Origin:
         rank=_either(inner.rank, container.rank),
         node=inner.node or container.node,
     )
+
+
+def is_of_one_rank(path: str) -> bool:
+    """Tells the name that a launcher gives a rank's own file from one in which somebody speaks of a rank."""
+    name = path.replace("\\", "/").rpartition("/")[2]
+    return "rank" not in name.lower() or re.fullmatch(ONE_RANK, name, re.IGNORECASE) is not None
 
 
 def why_not_a_log(name: str) -> str | None:
