@@ -16,9 +16,15 @@ from logsig.peeling import MAX_LAYERS, Dialect, Peeled, Peeler
 from logsig.prefix import Prefixes
 from logsig.record import dataclass
 
+_TRACEBACK = ("Traceback (most recent call last)", '  File "')
+
 Windows = Sequence[Sequence[str]]
 Peel = Callable[[str], Peeled]
 
+MIN_SHARED = 5
+"""Lines without which no text counts as one that all share."""
+LONGEST = 100
+"""Characters that such a text has at most."""
 LATENCY = 2.0
 """Seconds that a collector may be behind."""
 
@@ -116,3 +122,40 @@ def _rejoined(windows: Windows, begins: Callable[[str], bool], form: Form) -> li
                 joined[-1] += glue + line
             last = line
     return joined
+
+
+def constant(windows: Windows, prefixes: Prefixes) -> str:
+    """The text that some collector puts before every line (``stdout: ``, ``- ``); empty where there is none.
+
+    A text that no dialect knows is one only if nearly every line has it and the lines show far more behind it than
+    before: what a program itself writes before each of its lines (``step ``) hides nothing.
+    """
+    lines = [line for window in windows for line in window if line.strip()]
+    if len(lines) < MIN_SHARED:
+        return ""
+    mark, count = Counter(line[0] for line in lines).most_common(1)[0]
+    if count < 0.95 * len(lines):
+        return ""
+    shared = _shared([line for line in lines if line[0] == mark])
+    candidates = [shared[: at + 1] for at, character in enumerate(shared) if character == " "]
+    if not candidates:
+        return ""
+    said = cache(prefixes.peeler().peel_whole)
+    known = prefixes.peeler(prefixes.decide(lines, said)).peel_whole
+    plain = sum(bool(known(line).layers) for line in lines)
+    if plain > 0.1 * len(lines):
+        return ""
+    gains = {text: sum(_tells(line[len(text) :], said) for line in lines) for text in candidates}
+    best = max(candidates, key=lambda text: (gains[text], -len(text)))
+    return best if gains[best] >= max(3, plain + 0.15 * len(lines)) else ""
+
+
+def _tells(text: str, said: Peel) -> bool:
+    return text.startswith(_TRACEBACK) or bool(said(text).layers)
+
+
+def _shared(lines: Sequence[str]) -> str:
+    """The text that all lines begin with, as far as ``LONGEST``."""
+    first, last = min(lines), max(lines)
+    size = next((at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
+    return first[: min(size, LONGEST)]

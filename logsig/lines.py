@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from logsig import boxes, escapes, journal, rejoin
-from logsig.form import beginnings, settle
+from logsig.form import beginnings, constant, settle
 from logsig.inputs import naming
 from logsig.late import late
 from logsig.model import Excerpt, LogLine, Origin, Source
@@ -106,6 +106,8 @@ class _FileReader:
         self.path = path
         self.excerpts = excerpts
         self.pieces = [list(_pieces(excerpt)) for excerpt in excerpts]
+        if text := constant(_sample(self.pieces), prefixes):
+            self.pieces = [[_behind(text, piece) for piece in part] for part in self.pieces]
         self.form = settle(_sample(self.pieces), prefixes)
         self.peeler = prefixes.peeler(self.form.dialect)
         self.depth = self.form.depth if self.form.width else MAX_LAYERS
@@ -316,6 +318,13 @@ def _pieces(excerpt: Excerpt) -> Iterator[Piece]:
             continue
         for state in escapes.last_states(line):
             yield Piece(number, escapes.without_escapes(state), line)
+
+
+def _behind(text: str, piece: Piece) -> Piece:
+    """The piece without the text that stands before every line, which an empty line may have lost the end of."""
+    if piece.text.startswith(text) or piece.text == text.rstrip():
+        return piece._replace(text=piece.text[len(text) :])
+    return piece
 
 
 def _sample(pieces: Sequence[Sequence[Piece]]) -> list[list[str]]:

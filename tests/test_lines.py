@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.traceback import Traceback
 
+import logsig
 from logsig import lines, rejoin
 from logsig.inputs import naming
 from logsig.model import Excerpt, LogLine, Origin
@@ -520,3 +521,35 @@ def test_a_hostile_name_costs_no_time():
     for name in ("rank1" + "-1" * 120 + "x", "rank" * 60 + "x", "-rank_1" * 36 + "!", "rank1_local_rank_1" * 14 + "x"):
         assert not naming.is_of_one_rank(name)
     assert time.process_time() - began < 1
+
+
+def _behind(prefix: str, text: str) -> list[LogLine]:
+    data = "".join(f"{prefix}{line}\n" for line in text.splitlines())
+    return list(lines.read([Excerpt(Origin("x"), 1, 0, data.encode(), "head")]).lines)
+
+
+MARKED = "".join(f"[rank{rank}]: step {step}\n" for step in range(3) for rank in range(3))
+
+
+@pytest.mark.parametrize("prefix", ["- ", "stdout: ", "  | ", "AAA "])
+def test_a_text_before_every_line_hides_no_rank(prefix):
+    """A collector that no dialect knows makes neither a silent rank nor another's failure."""
+    assert [line.rank for line in _behind(prefix, MARKED)] == [0, 1, 2] * 3
+    assert _behind(prefix, MARKED)[0].text == "step 0"
+
+
+def test_what_a_program_itself_says_in_every_line_stays():
+    """Nothing is hidden behind it; and a lone rank's mark before every line is no collector's."""
+    assert _behind("", "step 1 loss 2\n" * 9)[0].text == "step 1 loss 2"
+    assert {line.rank for line in _behind("", "[rank3]: step 1\n" * 9)} == {3}
+    few = _behind("- ", "[rank0]: a\n[rank1]: b\n")
+    assert few[0].text.startswith("- ")
+
+
+def test_a_healthy_log_behind_an_unknown_text_is_healthy(tmp_path):
+    """The false alarm that costs most trust: nothing failed, and ranks seem to be silent."""
+    log = Path(__file__).parents[1] / "fixtures" / "cases" / "healthy-noisy" / "log.txt"
+    for prefix in ("- ", "stdout: "):
+        shown = tmp_path / "job.log"
+        shown.write_bytes(b"".join(prefix.encode() + line for line in log.read_bytes().splitlines(keepends=True)))
+        assert logsig.analyze([str(shown)], logsig.load_catalog()).outcome == "healthy"
