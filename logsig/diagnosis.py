@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from logsig import causes, judging, marks, remedy, states, tracebacks, unusual
+from logsig import beginning, causes, judging, marks, remedy, states, tracebacks, unusual
 from logsig.catalog import Catalog
 from logsig.model import (
     MAX_WORLD,
@@ -245,6 +245,8 @@ class _Answer:
 
     def _doubts(self) -> tuple[str, ...]:
         found = list(self.job.doubts)
+        if self.root is not None:
+            found.extend(beginning.DOUBT.format(path=path) for path in beginning.cut_files(self.job.lines)[:3])
         size = judging.world_size(self.job)
         seen = len(self.stories.ranks)
         if self.root is not None and size and seen < size and self.verdict.scope != "not-a-rank":

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from logsig import causes, initiators, ledger, waiting
+from logsig import beginning, causes, initiators, ledger, waiting
 from logsig.catalog import Catalog
 from logsig.model import Event
 from logsig.stories import Stories, kind
@@ -35,14 +35,18 @@ RULES: tuple[Callable[[Case], Verdict | None], ...] = (
 )
 
 
-def decide(stories: Stories, catalog: Catalog, world_size: int | None) -> Verdict:
-    """Returns the verdict of the first rule that applies; an empty one where nothing failed."""
+def decide(stories: Stories, catalog: Catalog, world_size: int | None, *, has_head: bool = True) -> Verdict:
+    """Returns the verdict of the first rule that applies; an empty one where nothing failed.
+
+    ``has_head`` is false where the attempt's beginning was cut off.
+    """
     case = Case(stories, catalog, world_size)
     case.roots = causes.roots(stories, catalog)
     case.groups = ledger.build(stories.attempt.events, stories.ranks, world_size)
     for rule in RULES:
         verdict = rule(case)
         if verdict is not None:
+            verdict = verdict if has_head else beginning.without_head(case, verdict)
             return replace(verdict, groups=case.groups, others=_others(case, verdict))
     return Verdict(groups=case.groups)
 

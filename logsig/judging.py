@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from logsig.beginning import cut_files
 from logsig.catalog import Catalog
 from logsig.first import decide
 from logsig.model import AttemptResult, Event, JobLog, Outcome
@@ -45,17 +46,18 @@ class Judged:
 
 def judge(job: JobLog, catalog: Catalog) -> list[Judged]:
     """Returns every attempt with its verdict."""
-    return [_judge(job, number, catalog) for number in range(len(job.attempts))]
+    has_head = not cut_files(job.lines)
+    return [_judge(job, number, catalog, has_head=has_head or number > 0) for number in range(len(job.attempts))]
 
 
 def _failed(judged: Sequence[Judged]) -> list[Judged]:
     return [item for item in judged if item.outcome not in ("healthy", "unfinished", "empty")]
 
 
-def _judge(job: JobLog, number: int, catalog: Catalog) -> Judged:
+def _judge(job: JobLog, number: int, catalog: Catalog, *, has_head: bool) -> Judged:
     attempt = job.attempts[number]
     stories = tell(attempt, catalog)
-    verdict = decide(stories, catalog, world_size(job))
+    verdict = decide(stories, catalog, world_size(job), has_head=has_head)
     if verdict.root is None and verdict.finding is not None:
         verdict = replace(verdict, root=_stand_in(verdict, stories, catalog))
     return Judged(stories, verdict, _attempt_outcome(job, stories, verdict))
