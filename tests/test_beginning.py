@@ -30,8 +30,12 @@ def test_a_tail_names_no_rank_whose_rivals_it_cut_off(case, lines):
 
 def test_a_tail_in_which_the_failed_rank_speaks_still_names_it():
     """Nobody else failed in silence: what is missing can't accuse another."""
-    text = '[rank1]:   File "train.py", line 3, in step\n[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. "
-        "GPU 1 has a total capacity of 79.15 GiB of which 1.00 GiB is free.\n[rank0]: step 4 loss 2.0\n'
+    text = (
+        '[rank1]:   File "train.py", line 3, in step\n'
+        "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. "
+        "GPU 1 has a total capacity of 79.15 GiB of which 1.00 GiB is free.\n"
+        "[rank0]: step 4 loss 2.0\n"
+    )
     found = logsig.analyze_text(text, logsig.load_catalog())
     assert found.first_failing_rank == 1
     assert any("begins in the middle" in doubt for doubt in found.doubts)
