@@ -18,7 +18,7 @@ def run(units, work, bounds=BOUNDS, workers=2, **more):
     return sorted(pool.run(units, work, workers, bounds, **more))
 
 
-def square(unit):
+def square(unit, _given):
     for job in unit:
         yield job, job * job
 
@@ -29,6 +29,15 @@ def one_by_one(count):
 
 def test_every_job_is_answered_once():
     assert run(one_by_one(100), square) == [(job, job * job, None) for job in range(100)]
+
+
+def test_a_worker_gets_what_is_given_for_its_unit():
+    def work(unit, given):
+        yield unit[0], given
+
+    assert run(one_by_one(3), work, given=lambda unit: [f"job {unit[0]}"]) == [
+        (job, [f"job {job}"], None) for job in range(3)
+    ]
 
 
 def test_one_worker_does_it_all():
@@ -47,7 +56,7 @@ def test_one_worker_does_it_all():
     ids=["killed", "ended", "left", "memory", "fault"],
 )
 def test_what_kills_its_worker_twice_is_set_aside_by_name(harm, reason):
-    def work(unit):
+    def work(unit, _given):
         for job in unit:
             if job == 7:
                 harm()
@@ -59,7 +68,7 @@ def test_what_kills_its_worker_twice_is_set_aside_by_name(harm, reason):
 
 
 def test_what_hangs_its_worker_is_set_aside():
-    def work(unit):
+    def work(unit, _given):
         if unit[0] == 3:
             time.sleep(60)
         yield unit[0], 0
@@ -72,7 +81,7 @@ def test_what_hangs_its_worker_is_set_aside():
 def test_a_death_by_accident_costs_nothing(tmp_path):
     """A job that killed its worker once (the kernel was short of memory) is tried again."""
 
-    def work(unit):
+    def work(unit, _given):
         if unit[0] == 2 and not (tmp_path / "died").exists():
             (tmp_path / "died").touch()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -84,7 +93,7 @@ def test_a_death_by_accident_costs_nothing(tmp_path):
 def test_the_other_jobs_of_the_culprits_unit_go_on():
     """In an archive the worker says which job it is at."""
 
-    def work(unit):
+    def work(unit, _given):
         for job in unit:
             yield job, BEGINS
             if job == 4:
@@ -105,7 +114,7 @@ def test_a_stop_keeps_what_is_done_and_ends_the_workers():
     """Asked for after the first answer, however slow the machine is."""
     stop = Stop()
 
-    def work(unit):
+    def work(unit, _given):
         time.sleep(0.02)
         yield unit[0], os.getpid()
 
@@ -120,7 +129,7 @@ def test_a_stop_keeps_what_is_done_and_ends_the_workers():
 
 
 def test_a_reader_that_goes_away_ends_the_workers():
-    answers = pool.run(one_by_one(1000), lambda unit: iter([(unit[0], os.getpid())]), 2, BOUNDS)
+    answers = pool.run(one_by_one(1000), lambda unit, _given: iter([(unit[0], os.getpid())]), 2, BOUNDS)
     worker = next(answers).value
     answers.close()
     with pytest.raises(ProcessLookupError):
@@ -130,7 +139,7 @@ def test_a_reader_that_goes_away_ends_the_workers():
 def test_without_fork_it_works_in_one_process(monkeypatch):
     monkeypatch.delattr(os, "fork")
 
-    def work(unit):
+    def work(unit, _given):
         if unit[0] == 1:
             raise ValueError("odd")
         yield unit[0], os.getpid()

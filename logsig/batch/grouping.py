@@ -73,7 +73,7 @@ def jobs_of(files: Iterable[Found], pattern: re.Pattern[str] | None = None) -> l
     singles: dict[Scope, list[Found]] = defaultdict(list)
     for name, found_ones in alike.items():
         kind = name.partition("\0")[0]
-        if isinstance(found_ones, list) or kind not in PLAIN or _has_number(found_ones):
+        if isinstance(found_ones, list) or kind not in PLAIN or (kind == "slurm" and _has_number(found_ones)):
             several = found_ones if isinstance(found_ones, list) else [found_ones]
             kinds[kind].append([_place(each, pattern) for each in several])
         else:
@@ -103,7 +103,7 @@ def _bundle_name(found: Found, key: Key) -> str:
 
 def _has_number(found: Found) -> bool:
     """Tells a Slurm file that may be an array's element."""
-    return re.search(r"\d_\d+\.", os.path.basename(found.path)) is not None
+    return re.search(r"\d[_-]\d+\.", os.path.basename(found.path)) is not None
 
 
 def _folder_of(found: Found) -> Scope:

@@ -19,6 +19,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 TRIES = 2
@@ -29,7 +30,9 @@ TICK = 0.25
 """Seconds between looks at the clock."""
 AHEAD = 2
 """Units a worker has: one it works on, one that waits for it."""
-LARGE = 1000
+KNOWN = 64
+"""Units that are looked at ahead."""
+LARGE = 100
 """A unit of so many jobs is given only to a worker that listens: the pipe doesn't hold it."""
 GRACE = 3.0
 """Seconds that workers get to finish when the scan is interrupted."""
@@ -57,8 +60,13 @@ class Bounds:
     """Bytes beyond what the worker has when it starts."""
 
 
-Work = Callable[[Unit], Iterator[tuple[int, Any]]]
-"""Takes a unit, gives (job, answer) one after the other; ``(job, BEGINS)`` says what is being looked at."""
+Given = Callable[[Unit], Any]
+"""Gives what a worker needs for a unit. It is sent: a worker that touched the parent's own objects would copy them."""
+Work = Callable[[Unit, Any], Iterator[tuple[int, Any]]]
+"""Takes a unit and what was given for it, gives (job, answer) one after the other.
+
+``(job, BEGINS)`` says what is being looked at.
+"""
 Allowed = Callable[[int], float]
 """Seconds for a job."""
 
@@ -99,25 +107,60 @@ def run(  # noqa: PLR0913 (the last two have names)
     workers: int,
     bounds: Bounds,
     *,
+    given: Given = lambda unit: None,  # noqa: ARG005 (nothing is needed)
     seconds: Allowed | None = None,
     stop: Stop | None = None,
 ) -> Iterator[Answer]:
     """Gives the answers as they come; of a job that gives none twice, why."""
     if not hasattr(os, "fork") or sys.platform == "win32":
-        yield from _alone(units, work, stop or Stop())
+        yield from _alone(units, work, given, stop or Stop())
         return
-    pool = _Pool(deque(units), work, bounds, seconds or (lambda _job: bounds.seconds), stop or Stop())
+    pool = _Pool(_Waiting(units), work, bounds, given, seconds or (lambda _job: bounds.seconds), stop or Stop())
     try:
         yield from pool.run(workers)
     finally:
         pool.end()
 
 
-def _alone(units: Iterable[Unit], work: Work, stop: Stop) -> Iterator[Answer]:
+class _Waiting:
+    """Units that nobody does yet: few of them are in memory at a time."""
+
+    def __init__(self, units: Iterable[Unit]) -> None:
+        self._fresh = iter(units)
+        self._units: deque[dict[int, None]] = deque()
+        self._fill()
+
+    def __len__(self) -> int:
+        return len(self._units)
+
+    def first(self) -> dict[int, None]:
+        """Gives the next one and leaves it."""
+        return self._units[0]
+
+    def take(self) -> dict[int, None]:
+        """Gives the next one."""
+        unit = self._units.popleft()
+        self._fill()
+        return unit
+
+    def put_back(self, units: Iterable[dict[int, None]]) -> None:
+        """Takes units back that a dead worker hadn't begun; they come first."""
+        self._units.extendleft(reversed(list(units)))
+
+    def put_last(self, unit: dict[int, None]) -> None:
+        """Takes a unit that killed its worker; it comes last of those known."""
+        self._units.append(unit)
+
+    def _fill(self) -> None:
+        for unit in islice(self._fresh, max(0, KNOWN - len(self._units))):
+            self._units.append(dict.fromkeys(unit))
+
+
+def _alone(units: Iterable[Unit], work: Work, given: Given, stop: Stop) -> Iterator[Answer]:
     for unit in units:
         left = dict.fromkeys(unit)
         try:
-            for job, value in work(unit):
+            for job, value in work(unit, given(unit)):
                 if value != BEGINS:
                     left.pop(job, None)
                     yield Answer(job, value)
@@ -134,8 +177,11 @@ def _fault(error: BaseException) -> str:
 
 
 class _Pool:
-    def __init__(self, units: deque[Unit], work: Work, bounds: Bounds, seconds: Allowed, stop: Stop) -> None:
-        self._waiting = deque(dict.fromkeys(unit) for unit in units)
+    def __init__(  # noqa: PLR0913, PLR0917 (made in one place)
+        self, waiting: _Waiting, work: Work, bounds: Bounds, given: Given, seconds: Allowed, stop: Stop
+    ) -> None:
+        self._waiting = waiting
+        self._given = given
         self._work = work
         self._bounds = bounds
         self._seconds = seconds
@@ -178,7 +224,7 @@ class _Pool:
             self._start()
         for worker in self._workers:
             while self._waiting and self._takes_more(worker):
-                self._give(worker, self._waiting.popleft())
+                self._give(worker, self._waiting.take())
 
     def _wanted(self) -> int:
         return len(self._waiting) + sum(bool(worker.units) for worker in self._workers)
@@ -188,14 +234,14 @@ class _Pool:
         if not worker.units:
             return True
         is_plenty = len(self._waiting) > len(self._workers)
-        return is_plenty and len(worker.units) < AHEAD and len(self._waiting[0]) < LARGE
+        return is_plenty and len(worker.units) < AHEAD and len(self._waiting.first()) < LARGE
 
     def _give(self, worker: _Worker, unit: dict[int, None]) -> None:
         if not worker.units:
             worker.since = time.monotonic()
         worker.units.append(unit)
         with contextlib.suppress(BrokenPipeError):  # it died: seen when we listen
-            _send(worker.todo, pickle.dumps(tuple(unit)))
+            _send(worker.todo, pickle.dumps((tuple(unit), self._given(tuple(unit)))))
 
     def _start(self) -> None:
         todo_read, todo_write = os.pipe()
@@ -268,9 +314,9 @@ class _Pool:
             if self._deaths[culprit] >= TRIES:
                 del left[culprit]
                 self._ready.append(Answer(culprit, None, f"{worker.fault or death}, twice"))
-        self._waiting.extendleft(reversed(worker.units))
+        self._waiting.put_back(worker.units)
         if left:
-            self._waiting.append(left)
+            self._waiting.put_last(left)
 
 
 def _death(pid: int) -> str:
@@ -296,8 +342,8 @@ def _serve(work: Work, todo: int, answers: int, memory: int) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _limit(memory)
-        while (jobs := _receive(todo)) is not None:
-            for job, value in work(jobs):
+        while (unit := _receive(todo)) is not None:
+            for job, value in work(*unit):
                 if value == BEGINS:
                     _send(answers, pickle.dumps(job), AT)
                 else:
@@ -327,7 +373,7 @@ def _limit(memory: int) -> None:
         return  # no such limit here
 
 
-def _receive(pipe: int) -> Sequence[int] | None:
+def _receive(pipe: int) -> tuple[Unit, Any] | None:
     header = _exactly(pipe, HEADER.size)
     if header is None:
         return None

@@ -13,11 +13,11 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from logsig.batch.groups import Tally
 from logsig.batch.model import Group, Job, Plan, Problem, Row, Verdict
-from logsig.batch.pool import BEGINS, Bounds, Stop, Unit, run
+from logsig.batch.pool import BEGINS, Bounds, Stop, Unit, Work, run
 from logsig.batch.reading import Manner, Reader
 from logsig.batch.rowing import report_name, unread
 from logsig.batch.rows import Rows
@@ -118,13 +118,21 @@ class _Scanning:
 
     def _work(self, catalog: Catalog) -> Iterator[int]:
         """Gives the number of each job when it is done."""
-        units = list(self._units())
-        if not units:
+        if not self._missing:
             return
         reader = _reader(catalog, self._asked.manner)
-        workers = min(self._asked.workers or _cores(), len(units))
+        workers = min(self._asked.workers or _cores(), len(self._missing))
         bounds = Bounds(self._asked.seconds or PATIENCE, self._asked.memory)
-        for answer in run(units, self._worker(reader), workers, bounds, seconds=self._seconds, stop=self._stop):
+        answers = run(
+            self._units(),
+            _work_with(reader),
+            workers,
+            bounds,
+            given=lambda unit: [self._plan.jobs[at] for at in unit],
+            seconds=self._seconds,
+            stop=self._stop,
+        )
+        for answer in answers:
             job = self._plan.jobs[answer.job]
             text = answer.value if answer.error is None else unread(job, answer.error, set_aside=True).to_json()
             if text:
@@ -132,25 +140,6 @@ class _Scanning:
                 self._remember(job, answer.error, text)
             self._missing.discard(answer.job)
             yield answer.job
-
-    def _worker(self, reader: Reader) -> Any:
-        jobs = self._plan.jobs
-
-        def work(unit: Unit) -> Iterator[tuple[int, str]]:
-            mine = {jobs[at].name: at for at in unit}
-            archive = jobs[unit[0]].archive
-            if archive is None:
-                for at in unit:
-                    row = reader.read(jobs[at])
-                    yield at, row.to_json() if row is not None else ""
-                return
-            for job, given in reader.read_members(archive, [jobs[at] for at in unit]):
-                if isinstance(given, str):
-                    yield mine[job.name], BEGINS
-                else:
-                    yield mine[job.name], given.to_json() if given is not None else ""
-
-        return work
 
     def _units(self) -> Iterator[Unit]:
         """Gives what one worker does in one go: the jobs of an archive together, large jobs first."""
@@ -291,6 +280,26 @@ def _gone(store: Store, fingerprints: Sequence[str]) -> Iterator[Group]:
                 remedy=remedy,
                 status="gone",
             )
+
+
+def _work_with(reader: Reader) -> Work:
+    """Gives what a worker does: reads a job, or those of an archive, and writes their rows as JSON."""
+
+    def work(unit: Unit, jobs: list[Job]) -> Iterator[tuple[int, str]]:
+        if jobs[0].archive is None:
+            for at, job in zip(unit, jobs, strict=True):
+                yield at, _text(reader.read(job))
+            return
+        numbers = {job.name: at for at, job in zip(unit, jobs, strict=True)}
+        for job, given in reader.read_members(jobs[0].archive, jobs):
+            yield numbers[job.name], BEGINS if isinstance(given, str) else _text(given)
+
+    return work
+
+
+def _text(row: Row | None) -> str:
+    """Writes a row; nothing for what is no log after all."""
+    return row.to_json() if row is not None else ""
 
 
 def _reader(catalog: Catalog, manner: Manner) -> Reader:
