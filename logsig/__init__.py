@@ -47,7 +47,15 @@ def analyze(
     """The whole line: paths to diagnosis. One pass over the bytes; objects only for what may matter."""
     from logsig.scan import scan
 
-    seen = scan(paths, catalog.scan_engine(), stdin=stdin, jobs=jobs, max_bytes=max_bytes)
+    def prepare() -> None:
+        """Imports and builds what comes next."""
+        from logsig import diagnosis, prefix, remedy, understand  # noqa: F401
+
+        catalog.engine()
+        prefix.load_prefixes().peeler()
+        remedy.environment()
+
+    seen = scan(paths, catalog.scan_engine(), stdin=stdin, jobs=jobs, max_bytes=max_bytes, meanwhile=prepare)
     return conclude(seen, catalog)
 
 

@@ -10,8 +10,10 @@ import threading
 from collections.abc import Iterator
 from itertools import islice
 
-from logsig.blocks import BUFFERS, Block
+from logsig.blocks import Block
 
+BUFFERS = 3
+"""One is looked at, one is ready, one is being filled."""
 ALONE = 2
 """Blocks made without a thread: most inputs have no more."""
 
@@ -19,7 +21,7 @@ Item = Block | BaseException | None
 
 
 def ahead(blocks: Iterator[Block]) -> Iterator[Block]:
-    """Gives the same blocks, or the same exception; the thread ends when the iterator is closed."""
+    """Gives the same blocks, or the same exception; they must have ``BUFFERS``. The thread ends with the iterator."""
     yield from islice(blocks, ALONE)
     ready: queue.Queue[Item] = queue.Queue(BUFFERS - 2)
     is_over = threading.Event()

@@ -102,7 +102,19 @@ def main() -> NoReturn:
     if sys.platform != "win32":
         signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(TERMINATED))
     code = run(sys.argv[1:])
-    sys.exit(_flush() or code)
+    _leave(_flush() or code)
+
+
+def _leave(code: int) -> NoReturn:
+    """Ends the process without freeing object by object, which takes a tenth of a short run.
+
+    A trace or a coverage run needs the orderly end.
+    """
+    if sys.gettrace() is None and sys.getprofile() is None:
+        with suppress(OSError, ValueError, AttributeError):
+            sys.stderr.flush()
+            os._exit(code)
+    sys.exit(code)
 
 
 def _flush() -> int:

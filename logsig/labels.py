@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+
+from logsig.late import late
 
 REACH = 160
 """Bytes of a line's start that are looked at."""
@@ -18,40 +19,29 @@ START = rb"""(?:\x1b\[[\d;]*m)*(?:
           | \(\w{1,60}[ ]pid=\d{1,9}(?:,[ ]ip=[\d.]{7,15})?\)  # Ray
           | \[pod/[^\]\s]{1,120}\]
         ))"""
-WORD = rb"[Rr]ank[ :=]{0,2}\d{1,6}\b"
-
-
-@cache
-def _patterns() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """Compiles when first needed: most inputs are small."""
-    return re.compile(START, re.VERBOSE), re.compile(WORD)
+_LABEL = late(START, re.VERBOSE)
+_LINE = late(rb"\n(?:" + START + rb")", re.VERBOSE)
+_WORD = late(rb"[Rr]ank[ :=]{0,2}\d{1,6}\b")
 
 
 def writer_at(data: bytes | bytearray, start: int, stop: int) -> bytes | None:
     """Gives the label with which the line at ``start`` begins, or None."""
-    match = _patterns()[0].match(bytes(data[start : min(stop, start + REACH)]))
+    match = _LABEL.match(bytes(data[start : min(stop, start + REACH)]))
     return None if match is None else match[1] or match[2]
 
 
 def label_at(data: bytes | bytearray, start: int, stop: int) -> bytes | None:
     """Gives the label with which the line at ``start`` begins, else the first rank it speaks of, or None."""
     line = bytes(data[start : min(stop, start + REACH)])
-    label, word = _patterns()
-    if (match := label.match(line)) is not None:
+    if (match := _LABEL.match(line)) is not None:
         return match[1] or match[2]
-    if b"ank" in line and (match := word.search(line)) is not None:
+    if b"ank" in line and (match := _WORD.search(line)) is not None:
         return match[0]
     return None
 
 
 def writers_in(data: bytes) -> dict[bytes, int]:
     """Gives the writers of the lines in ``data``, each with the offset of its last whole line."""
-    heard: dict[bytes, int] = {}
-    match = _patterns()[0].match
-    at = 0
-    while end := data.find(b"\n", at) + 1:
-        found = match(data, at, min(end, at + REACH))
-        if found is not None:
-            heard[found[1] or found[2]] = at
-        at = end
-    return heard
+    whole = data.rfind(b"\n") + 1
+    found = _LINE.finditer(b"\n" + data, 0, whole + 1)
+    return {match[1] or match[2]: match.start() for match in found}

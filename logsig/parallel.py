@@ -25,18 +25,25 @@ from logsig.skim import Found, Search, Skimmed, gather, open_leaf, read_place
 from logsig.windows import Findings
 
 SEGMENT = 32 * BLOCK
+NEAR = 1 << 16
+"""Bytes before a segment in which its first line nearly always begins."""
 UNIT = struct.Struct("<I")
 
 Task = Callable[[], Any]
 
 
-def skim_together(places: list[Place], sizes: list[int], search: Search, workers: int) -> Iterator[Found] | None:
-    """Gives for each place, in order, what it held; None where several processes can't help."""
+def skim_together(
+    places: list[Place], sizes: list[int], search: Search, workers: int, meanwhile: Callable[[], None]
+) -> Iterator[Found] | None:
+    """Gives for each place, in order, what it held; None where several processes can't help.
+
+    ``meanwhile`` is called once, while the children work.
+    """
     if sys.platform != "linux" or threading.active_count() > 1:
         return None
     plans = [_plan(place, size, search) for place, size in zip(places, sizes, strict=True)]
     tasks = [task for plan in plans for task in plan.tasks]
-    return _finished(plans, _run(tasks, min(workers, len(tasks)))) if len(tasks) > 1 else None
+    return _finished(plans, _run(tasks, min(workers, len(tasks)), meanwhile)) if len(tasks) > 1 else None
 
 
 def _finished(plans: list[_Plan], results: dict[int, Any]) -> Iterator[Found]:
@@ -95,7 +102,9 @@ def _segment_task(leaf: Leaf, start: int, stop: int | None, engine: Engine) -> C
 def _look_at(leaf: Leaf, start: int, stop: int | None, engine: Engine) -> _Segment:
     """Looks at the blocks of a file from ``start`` to ``stop``, both on the grid; without ``stop`` to the end."""
     with open_leaf(leaf) as file:
-        before = _bytes_before(file, start, BLOCK + engine.longest)
+        before = _bytes_before(file, start, NEAR + engine.longest)
+        if b"\n" not in before[-NEAR:]:
+            before = _bytes_before(file, start, BLOCK + engine.longest)
         file.seek(start)
         source = StreamSource(file, None if stop is None else stop - start)
         blocks = cut_from(source, engine.longest, start, before, is_part=stop is not None)
@@ -130,7 +139,7 @@ def _join(leaf: Leaf, tasks: tuple[Task, ...], parts: list[Any], search: Search)
 # ---------------------------------------------------------------- processes
 
 
-def _run(tasks: list[Task], workers: int) -> dict[int, Any]:
+def _run(tasks: list[Task], workers: int, meanwhile: Callable[[], None]) -> dict[int, Any]:
     """Runs the tasks in forked children; what a child couldn't do is missing from the answer."""
     todo_read, todo_write = os.pipe()
     answers: list[int] = []
@@ -146,7 +155,10 @@ def _run(tasks: list[Task], workers: int) -> dict[int, Any]:
             answers.append(read)
             children.append(child)
         os.close(todo_read)
-        return _collect(answers, todo_write, len(tasks))
+        os.set_blocking(todo_write, False)
+        waiting = _hand_out(todo_write, list(range(len(tasks))))
+        meanwhile()
+        return _collect(answers, todo_write, waiting)
     except BaseException:
         for child in children:
             os.kill(child, signal.SIGKILL)
@@ -176,12 +188,10 @@ def _send(pipe: int, data: bytes) -> None:
         view = view[os.write(pipe, view) :]
 
 
-def _collect(answers: list[int], todo: int, count: int) -> dict[int, Any]:
-    """Hands out the numbers of tasks and takes the answers as they come."""
+def _collect(answers: list[int], todo: int, waiting: list[int]) -> dict[int, Any]:
+    """Hands out the numbers of further tasks and takes the answers as they come."""
     results: dict[int, Any] = {}
     buffers = {answer: bytearray() for answer in answers}
-    waiting = list(range(count))
-    os.set_blocking(todo, False)
     while buffers:
         waiting = _hand_out(todo, waiting)
         readable, _, _ = select.select(list(buffers), [], [], 0.2 if waiting else None)

@@ -1,14 +1,14 @@
 """Taking prefixes off a line, layer by layer, outermost first; and finding where another writer's text is glued on.
 
 A ``Peeler`` belongs to one file's ``Dialect`` and holds nothing of the log. At each place only the patterns that can
-begin with the next character, and may follow the layers before, are tried, all as one regular expression (``Grammar``).
+begin with the next character, and may follow the layers before, are tried (``Grammar``).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
@@ -117,23 +117,55 @@ def _first_of(prefix: Prefix) -> frozenset[str]:
 _GROUP = late(r"\(\?P<(\w+)>")
 
 
-class _Alternatives:
-    """Several patterns as one: which one matched, and its groups."""
+MISSES = 5000
+"""Tries in vain after which it pays to compile all alternatives into one pattern."""
 
-    def __init__(self, prefixes: Sequence[Prefix], bits: Mapping[str, int]) -> None:
+
+class _Alternatives:
+    """Several patterns tried as one: gives the match of the first that matches, and what it means."""
+
+    def __init__(self, prefixes: Sequence[Prefix], grammar: Grammar) -> None:
+        self._prefixes = prefixes
+        self._bits = grammar.bits
+        self._misses = 0
+        self._each = [(grammar.compiled[prefix.name], self._hit(prefix, 0)) for prefix in prefixes]
+        self.find: Callable[[str, int], tuple[re.Match[str], _Hit] | None] = self._one_by_one
+
+    def _one_by_one(self, text: str, pos: int) -> tuple[re.Match[str], _Hit] | None:
+        for number, (pattern, hit) in enumerate(self._each):
+            if (found := pattern.match(text, pos)) is not None:
+                self._misses += number
+                return found, hit
+        self._misses += len(self._each)
+        if self._misses > MISSES:
+            self.find = self._joined()
+        return None
+
+    def _joined(self) -> Callable[[str, int], tuple[re.Match[str], _Hit] | None]:
+        """One pattern of all: most of its time goes into its making, so few files are worth it."""
         parts: list[str] = []
-        self.by_index: list[_Hit | None] = [None]
+        by_index: dict[int | None, _Hit] = {}
         index = 1
-        for number, prefix in enumerate(prefixes):
+        for number, prefix in enumerate(self._prefixes):
             pattern = prefix.pattern or ""
-            names = _GROUP.findall(pattern)
             parts.append("(" + _GROUP.sub(rf"(?P<\1__{number}>", pattern) + ")")
-            facts = [(fact_of(name), index + at) for at, name in enumerate(names, 1)]
-            groups = tuple((fact, at, fact in _PLAIN_NUMBERS, bits.get(fact, 0)) for fact, at in facts)
-            self.by_index.append(_Hit(prefix, (prefix.name,), groups, bits.get(prefix.name, 0)))
-            self.by_index += [None] * len(names)
-            index += 1 + len(names)
-        self.match = re.compile("|".join(parts)).match
+            by_index[index] = self._hit(prefix, index)
+            index += 1 + len(_GROUP.findall(pattern))
+        match = re.compile("|".join(parts)).match
+
+        def find(text: str, pos: int) -> tuple[re.Match[str], _Hit] | None:
+            found = match(text, pos)
+            return None if found is None else (found, by_index[found.lastindex])
+
+        return find
+
+    def _hit(self, prefix: Prefix, index: int) -> _Hit:
+        """What a match of this prefix means where its groups are those behind ``index``."""
+        bits = self._bits
+        names = _GROUP.findall(prefix.pattern or "")
+        facts = [(fact_of(name), index + at) for at, name in enumerate(names, 1)]
+        groups = tuple((fact, at, fact in _PLAIN_NUMBERS, bits.get(fact, 0)) for fact, at in facts)
+        return _Hit(prefix, (prefix.name,), groups, bits.get(prefix.name, 0))
 
 
 _Table = dict[tuple[int, str], _Alternatives | None]
@@ -163,7 +195,7 @@ class Grammar:
         chosen = [prefix for prefix in fitting if self.may_follow(prefix, state)]
         names = tuple(prefix.name for prefix in chosen)
         if names and names not in self._joined:
-            self._joined[names] = _Alternatives(chosen, self.bits)
+            self._joined[names] = _Alternatives(chosen, self)
         return self._joined.get(names)
 
     def state(self, layers: Sequence[str], fields: Mapping[str, Any]) -> int:
@@ -191,9 +223,7 @@ class Peeler:
         with_pattern = [(p, grammar.compiled[p.name]) for p in self._usable if p.pattern]
         self._at_end = [(prefix, pattern) for prefix, pattern in with_pattern if prefix.place == "end"]
         self._glue = [(prefix, pattern, prefix.glue) for prefix, pattern in with_pattern if prefix.glue]
-        literals = {literal for _, _, mine in self._glue for literal in mine}
-        self._bracketed = tuple(sorted(literal for literal in literals if "[" in literal))
-        self._unbracketed = tuple(sorted(literal for literal in literals if "[" not in literal))
+        self._signs = _signs_of([prefix for prefix, _, _ in self._glue])
         self._table = grammar.table(self._usable)
 
     def peel(  # noqa: C901, PLR0912, PLR0915 (the hot loop: a call more per layer costs a fifth)
@@ -226,13 +256,10 @@ class Peeler:
                 alternatives = self._table[state, character]
             except KeyError:
                 alternatives = self._alternatives(state, character)
-            match = alternatives.match(text, pos) if alternatives is not None else None
-            if alternatives is None or match is None:
+            found = alternatives.find(text, pos) if alternatives is not None else None
+            if found is None:
                 break
-            hit = alternatives.by_index[match.lastindex or 0]
-            if hit is None:
-                break
-            prefix, layer, groups, bits = hit
+            match, (prefix, layer, groups, bits) = found
             if known and prefix.name in known:
                 labels = known[prefix.name]
                 if prefix.name in layers or not (labels is None or labels.admit(_label(match, groups))):
@@ -282,13 +309,11 @@ class Peeler:
 
     def may_be_glued(self, text: str) -> bool:
         """A quick look: False where no other writer's text can begin inside ``text``."""
-        for literal in self._unbracketed:
-            if literal in text:
-                return True
-        if "[" in text:
-            for literal in self._bracketed:
-                if literal in text:
-                    return True
+        for bracket, literals in self._signs:
+            if bracket in text:
+                for literal in literals:
+                    if literal in text:
+                        return True
         return False
 
     def glued(self, text: str) -> Iterator[int]:
@@ -367,6 +392,16 @@ class Peeler:
         if len(self._table) < 10_000:
             self._table[state, character] = found
         return found
+
+
+def _signs_of(prefixes: Sequence[Prefix]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Literals of which glued text holds one, below the bracket that it must hold besides: most lines have none."""
+    by_bracket: dict[str, set[str]] = {}
+    for prefix in prefixes:
+        brackets = [bracket for bracket in "])>" if f"\\{bracket}" in (prefix.pattern or "")]
+        for bracket in brackets or [""]:
+            by_bracket.setdefault(bracket, set()).update(prefix.glue)
+    return tuple((bracket, tuple(sorted(literals))) for bracket, literals in sorted(by_bracket.items()))
 
 
 def _label(match: re.Match[str], groups: Sequence[tuple[str, int, bool, int]]) -> str:

@@ -2,7 +2,7 @@
 
 The standard one compiles six methods per class at import, which for the records of this package took longer than
 reading a log. Here ``dataclasses`` still collects the fields (so ``fields``, ``replace`` and ``match`` work as ever);
-comparing, hashing and showing are shared functions, and ``__init__`` is compiled when the first instance is made.
+comparing, hashing and showing are shared functions, and ``__init__`` is compiled when instances prove to be many.
 Type checkers see the standard decorator. Knows ``frozen``, ``slots``, ``eq`` and ``kw_only``, and no ``InitVar``.
 """
 
@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = ["dataclass"]
 
+SLOW_ONES = 8
+"""Instances of a class that are made without a method of its own: of most there are no more."""
+
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
@@ -25,6 +28,7 @@ else:
         """Makes a class a record; to be used as the standard decorator."""
         if cls is None:
             return lambda late: dataclass(late, frozen=frozen, slots=slots, eq=eq, kw_only=kw_only)
+        cls.__doc__ = cls.__doc__ or cls.__name__  # else the standard one writes a signature, with a tokenizer
         made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
         own = vars(made)
         _complete(made, "__init__", _late_init(made, frozen, slots), own)
@@ -46,12 +50,42 @@ def _complete(cls: type, name: str, method: object, own: Any) -> None:
 
 
 def _late_init(cls: type, frozen: bool, slots: bool) -> Callable[..., None]:
+    """A method that sets field after field; the busy ones get one that is compiled for their class."""
+    left = SLOW_ONES
+
     def make(self: Any, *args: Any, **given: Any) -> None:
-        made = _init(cls, frozen, slots)
-        cls.__init__ = made  # type: ignore[misc]  # the class's own method from now on
-        made(self, *args, **given)
+        nonlocal left
+        left -= 1
+        if left < 0 or not _set_fields(self, args, given):
+            made = _init(cls, frozen, slots)
+            cls.__init__ = made  # type: ignore[misc]  # the class's own method from now on
+            made(self, *args, **given)
 
     return make
+
+
+def _set_fields(record: Any, args: tuple[Any, ...], given: dict[str, Any]) -> bool:
+    """Sets all fields; False where the arguments don't fit, which the compiled method says better."""
+    fields = dataclasses.fields(record)
+    positional = [one.name for one in fields if not one.kw_only]
+    values = {**dict(zip(positional, args, strict=False)), **given}
+    if len(args) > len(positional) or len(values) < len(args) + len(given):
+        return False
+    for one in fields:
+        if one.name in values:
+            value = values.pop(one.name)
+        elif one.default is not dataclasses.MISSING:
+            value = one.default
+        elif one.default_factory is not dataclasses.MISSING:
+            value = one.default_factory()
+        else:
+            return False
+        object.__setattr__(record, one.name, value)
+    if values:
+        return False
+    if hasattr(record, "__post_init__"):
+        record.__post_init__()
+    return True
 
 
 def _init(cls: Any, frozen: bool, slots: bool) -> Callable[..., None]:

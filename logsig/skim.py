@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from logsig.blocks import Block, StreamSource, cut
@@ -49,26 +49,30 @@ class Search(NamedTuple):
 
     def blocks(self, source: StreamSource) -> Iterator[Block]:
         """Gives the blocks of a source."""
-        made = cut(source, self.engine.longest)
         if not self.threads or not self.engine.is_native:
-            return made
-        from logsig.ahead import ahead
+            return cut(source, self.engine.longest)
+        from logsig.ahead import BUFFERS, ahead
 
-        return ahead(made)
+        return ahead(cut(source, self.engine.longest, BUFFERS))
 
 
 WORTH = 96 << 20
 """Bytes in all below which one process is as fast as several."""
 
 
-def skim_all(places: list[Place], search: Search, jobs: int | None) -> Iterator[Found]:
-    """Gives for each place, in order, what it held: with several processes where that helps."""
+def skim_all(
+    places: list[Place], search: Search, jobs: int | None, meanwhile: Callable[[], None] = lambda: None
+) -> Iterator[Found]:
+    """Gives for each place, in order, what it held: with several processes where that helps.
+
+    ``meanwhile`` is called where other processes work and this one would wait.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     sizes = [_size_of(place.disk) if place.disk else 0 for place in places]
     if (jobs or cores) > 1 and sum(sizes) >= WORTH and search.max_bytes is None:
         from logsig.parallel import skim_together
 
-        together = skim_together(places, sizes, search, jobs or cores)
+        together = skim_together(places, sizes, search, jobs or cores, meanwhile)
         if together is not None:
             yield from together
             return
