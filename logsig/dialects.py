@@ -310,12 +310,18 @@ def _wrong_keys(data: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
                 yield f"{place}{key}", value, known[key].__name__
 
 
+_ANY_DIGIT = r"\{\d*,?\d*\}|\?P<\w+>|0-9|\\x[0-9a-fA-F]{2}"
+"""What of a pattern has digits in it, and asks for none."""
+
+
 def _wrong_pattern(pattern: str) -> Iterator[tuple[object, str, str]]:
     try:
         compiled = re.compile(pattern)
     except re.error as error:
         yield pattern, "a regular expression", str(error)
         return
+    if re.search(r"[0-9]", re.sub(_ANY_DIGIT, "", pattern)):
+        yield pattern, "digits as \\d only", "lines that differ in digits only are peeled alike"
     for group in compiled.groupindex:
         if fact_of(group) not in GROUPS:
             yield group, "a group among " + ", ".join(sorted(GROUPS)), "a digit behind the name is allowed"

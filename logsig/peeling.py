@@ -17,6 +17,7 @@ from logsig import envelope, opening, pods
 from logsig.dialects import NUMBERS, Prefix, fact_of
 from logsig.late import late
 from logsig.model import Stamp
+from logsig.progress import SHAPE
 from logsig.record import dataclass
 
 MAX_LAYERS = 12
@@ -94,6 +95,23 @@ class Dialect:
     """Weak dialects it shows throughout, with the labels it uses (None where the labels are line numbers)."""
     label: Literal["rank", "local_rank"] = "rank"
     """What the number of a custom tee template means."""
+
+
+# ---------------------------------------------------------------- lines alike
+
+PLANS = 4096
+"""Shapes of lines (their text with any digit for each) that are remembered. No pattern asks for a certain digit."""
+
+_Step = tuple[Prefix, str, bool, int, int]
+"""(prefix, fact, a plain number?, where its value begins and ends in the line)."""
+
+
+class _Plan(NamedTuple):
+    """How a line was peeled, for those of its shape."""
+
+    start: int
+    layers: tuple[str, ...]
+    steps: tuple[_Step, ...]
 
 
 # ---------------------------------------------------------------- patterns joined
@@ -225,14 +243,38 @@ class Peeler:
         self._glue = [(prefix, pattern, prefix.glue) for prefix, pattern in with_pattern if prefix.glue]
         self._signs = _signs_of([prefix for prefix, _, _ in self._glue])
         self._table = grammar.table(self._usable)
+        self._plans: dict[str, _Plan] = {}
 
-    def peel(  # noqa: C901, PLR0912, PLR0915 (the hot loop: a call more per layer costs a fifth)
-        self, line: str, outer: Peeled = NOTHING_PEELED, limit: int = MAX_LAYERS
-    ) -> Peeled:
+    def peel(self, line: str, outer: Peeled = NOTHING_PEELED, limit: int = MAX_LAYERS) -> Peeled:
         """Take off the prefixes at the start of ``line``, at most ``limit``; ``outer`` is what was known before it.
 
         Stops behind a mark that says that the line is only a part of one.
         """
+        if outer is not NOTHING_PEELED or limit != MAX_LAYERS or len(line) > NEAR:
+            return self._peel(line, outer, limit)[0]
+        shape = line.translate(SHAPE)
+        if (plan := self._plans.get(shape)) is not None:
+            return self._like(plan, line)
+        peeled, steps = self._peel(line, outer, limit)
+        if steps is not None and len(self._plans) < PLANS:
+            self._plans[shape] = _Plan(peeled.start, peeled.layers, tuple(steps))
+        return peeled
+
+    def _like(self, plan: _Plan, line: str) -> Peeled:
+        """Peel a line as one was that differed from it in digits only."""
+        fields: dict[str, Any] = {}
+        for prefix, fact, plain, start, end in plan.steps:
+            if plain:
+                fields[fact] = int(line[start:end])
+            else:
+                self._set(fields, prefix, fact, line[start:end])
+        return Peeled(line[plan.start :], plan.start, plan.layers, fields)
+
+    def _peel(  # noqa: C901, PLR0912, PLR0915 (the hot loop: a call more per layer costs a fifth)
+        self, line: str, outer: Peeled, limit: int
+    ) -> tuple[Peeled, list[_Step] | None]:
+        """Gives besides where each fact stood, unless more than the shape of the line decided."""
+        steps: list[_Step] | None = []
         text, pos = line, 0
         layers = outer.layers
         fields = dict(outer.fields)
@@ -242,6 +284,7 @@ class Peeler:
         while pos < length and len(layers) < limit:
             character = text[pos]
             if character == "{":
+                steps = None
                 opened = envelope.open_line(text[pos:], self.grammar.envelopes)
                 if opened is None:
                     break
@@ -261,6 +304,7 @@ class Peeler:
                 break
             match, (prefix, layer, groups, bits) = found
             if known and prefix.name in known:
+                steps = None
                 labels = known[prefix.name]
                 if prefix.name in layers or not (labels is None or labels.admit(_label(match, groups))):
                     break
@@ -271,6 +315,8 @@ class Peeler:
                 if not value:
                     continue
                 state |= bit
+                if steps is not None:
+                    steps.append((prefix, fact, plain, *match.span(group)))
                 if plain:
                     fields[fact] = int(value)
                 else:
@@ -281,13 +327,16 @@ class Peeler:
                 break
             pos = end
             if prefix.unescape:
+                steps = None
                 text, pos = _xml_text(text[pos:]), 0
                 length = len(text)
         rest = text[pos:] if pos else text
         for prefix, pattern in self._at_end:
             if prefix.needs in rest:
+                before = layers
                 rest, layers = self._without_tail(prefix, pattern, rest, layers, fields)
-        return Peeled(rest, pos, layers, fields)
+                steps = steps if layers is before else None
+        return Peeled(rest, pos, layers, fields), steps
 
     def peel_whole(self, line: str) -> Peeled:
         """Take off all prefixes, also behind the mark of a part."""
@@ -297,8 +346,10 @@ class Peeler:
     def _without_tail(
         self, prefix: Prefix, pattern: re.Pattern[str], text: str, layers: tuple[str, ...], fields: dict[str, Any]
     ) -> tuple[str, tuple[str, ...]]:
+        if prefix.after and not any(tag in layers for tag in prefix.after):
+            return text, layers
         found = pattern.search(text, max(0, len(text) - 500))
-        if found is None or (prefix.after and not any(tag in layers for tag in prefix.after)):
+        if found is None:
             return text, layers
         for name, value in found.groupdict().items():
             if value is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from logsig import dialects, pods
-from logsig.peeling import NOTHING_PEELED, Peeled
+from logsig.peeling import MAX_LAYERS, NOTHING_PEELED, Peeled
 from logsig.prefix import Prefixes, load_prefixes
 
 PREFIXES = Prefixes(dialects.read())
@@ -199,3 +201,16 @@ def test_an_exception_is_no_host():
     peeler = load_prefixes().peeler(load_prefixes().decide(lines))
     assert peeler.peel("node-1: utf-8: x").text == "utf-8: x"
     assert peeler.peel("RuntimeError: x").layers == ()
+
+
+@pytest.mark.parametrize("prefix", PREFIXES.all, ids=lambda prefix: prefix.name)
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=20)
+def test_a_line_of_a_known_shape_is_peeled_as_if_it_were_the_first(prefix, random):
+    """A peeler remembers how lines of one shape are peeled: never more than their shape decides."""
+    peeler = PREFIXES.peeler()
+    for example in (*prefix.examples, *prefix.counterexamples):
+        for line in example.log.splitlines():
+            alike = re.sub("[0-9]", lambda _digit: str(random.randrange(10)), line)
+            peeler.peel(line)
+            assert peeler.peel(alike) == PREFIXES.peeler()._peel(alike, NOTHING_PEELED, MAX_LAYERS)[0]

@@ -43,6 +43,7 @@ def test_good_file_is_read(tmp_path):
         ("(?P<rank>\\d+)", "(\\d+)", "pattern", 3),
         ("'<(?P<rank>\\d+)> '", "'<(?P<rank>\\d+> '", "pattern", 3),
         ("'<(?P<rank>\\d+)> '", "'(?:<(?P<rank>\\d+)>)?'", "pattern", 3),
+        ("(?P<rank>\\d+)", "(?P<rank>[0-7]+)", "pattern", 3),
         ("pattern:", "patern:", "patern", 3),
         ("\nexamples:", "\ntime_format: moon\nexamples:", "time_format", 4),
         ("\nexamples:", "\nglue: {literal: [x]}\nexamples:", "glue.literal", 4),
