@@ -1,10 +1,11 @@
 """Ratios of logsig beside other tools, on inputs made here: one table.
 
-usage: run.py [--size MEGABYTES] [--rounds N] [--folder DIR] [--breadth] [--calls]
+usage: run.py [--size MEGABYTES] [--rounds N] [--folder DIR] [--breadth | --large | --calls]
 
 Seconds depend on the machine and its mood; the ratios hold better, those of CPU seconds best. So all tools run in turn,
 several rounds, and the median of each counts. ``--breadth`` prints how time grows with ranks, signatures and attempts;
-``--calls`` counts calls of Python functions on fixed inputs, which no mood changes: run it before and after a change.
+``--large`` the memory that 10 GB and a line of 2 GB take; ``--calls`` counts calls of Python functions on fixed inputs,
+which no mood changes: run it before and after a change. What runs is logsig as pip installs it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ import logs
 HERE = Path(__file__).parent
 PYTHON = sys.executable
 MEGA = 1_000_000
+SITE = "site"
+"""Where logsig is installed for the runs."""
 
 
 class Contestant(NamedTuple):
@@ -60,6 +63,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder, prefix="logsig-bench-") as folder:
         if options.calls:
             count_calls(Path(folder))
+            return
+        install(Path(folder))
+        if options.large:
+            large(Path(folder))
         elif options.breadth:
             breadth(Path(folder))
         else:
@@ -72,8 +79,16 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5, help="runs of each command (default 5)")
     parser.add_argument("--folder", help="where the inputs go, some gigabytes (default: the temporary folder)")
     parser.add_argument("--breadth", action="store_true", help="growth with ranks, signatures and attempts instead")
+    parser.add_argument("--large", action="store_true", help="memory on very large inputs instead; 14 GB of disk")
     parser.add_argument("--calls", action="store_true", help="numbers of Python calls instead")
     return parser.parse_args()
+
+
+def install(folder: Path) -> None:
+    """Installs this checkout into the folder: a wheel has its library as JSON, and compiled modules."""
+    target = folder / SITE
+    pip = [PYTHON, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", str(target)]
+    subprocess.run([*pip, str(HERE.parent)], check=True)  # noqa: S603  (our own words)
 
 
 # ---------------------------------------------------------------- beside other tools
@@ -99,9 +114,15 @@ def _contestants(folder: Path, literals: Path) -> list[Contestant]:
     number = len(literals.read_bytes().splitlines())
     print(f"{number} literals, {(folder / 'big.log').stat().st_size / MEGA:.0f} MB, {os.cpu_count()} cores\n")
     logs.write(folder / "slow.log", logs.training(20 * MEGA))
+    _split(folder / "big.log", folder / "ranks")
+    without = "import sys; sys.modules['hyperscan'] = None; from logsig.cli import main; main()"
     return [
         Contestant("logsig", f"{logsig} big.log", "rg", 1 / 3, "big.log"),
         Contestant("logsig --jobs 1", f"{logsig} --jobs 1 big.log", "rg", 1 / 2, "big.log"),
+        Contestant("logsig, one core", f"taskset -c 0 {logsig} big.log", "rg", None, "big.log"),
+        Contestant("logsig, two cores", f"taskset -c 0,1 {logsig} big.log", "logsig, one core", 1 / 1.5, "big.log"),
+        Contestant("per rank, one core", f"taskset -c 0 {logsig} ranks", "rg", None, "big.log"),
+        Contestant("per rank, two cores", f"taskset -c 0,1 {logsig} ranks", "per rank, one core", 1 / 1.5, "big.log"),
         Contestant("logsig, to the loop", f"{logsig} --jobs 1 big.log", "bare loop", 1.5, "big.log"),
         Contestant("bare loop", f"{PYTHON} {HERE / 'bare.py'} literals.txt big.log", "rg", None, "big.log"),
         Contestant("rg", "rg -c -F -f literals.txt big.log", "rg", None, "big.log"),
@@ -115,6 +136,7 @@ def _contestants(folder: Path, literals: Path) -> list[Contestant]:
         Contestant("logsig, 20 MB", f"{logsig} slow.log", "Drain3, 20 MB", None, "slow.log"),
         Contestant("Drain3, 20 MB", f"{PYTHON} {HERE / 'drain.py'} slow.log", "Drain3, 20 MB", None, "slow.log"),
         Contestant("lnav, 20 MB", "lnav -n -q -c ':filter-in Traceback' slow.log", "lnav, 20 MB", None, "slow.log"),
+        Contestant("no hyperscan, 20 MB", f'{PYTHON} -c "{without}" slow.log', "logsig, 20 MB", None, "slow.log"),
         Contestant("logsig --version", f"{PYTHON} -m logsig --version", "import click", 1.5),
         Contestant("import click", f"{PYTHON} -c 'import click'", "import click"),
         Contestant("logsig, 1 MB", f"{logsig} mega.log", "three imports", 2.0, "mega.log"),
@@ -134,7 +156,7 @@ def run(command: str, folder: Path) -> Result:
     process = subprocess.Popen(  # noqa: S603  (commands of this file)
         ["/bin/sh", "-c", command],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(HERE.parent)},
+        env={**os.environ, "PYTHONPATH": str(folder / SITE)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -167,9 +189,68 @@ def _literals(folder: Path) -> Path:
     return path
 
 
+def _split(log: Path, folder: Path) -> None:
+    """Gives each rank a file of its own, as torchrun's ``--log-dir`` does."""
+    folder.mkdir()
+    files = [(folder / f"rank_{rank}.log").open("wb", buffering=1 << 16) for rank in range(logs.RANKS)]
+    with log.open("rb") as source:
+        for line in source:
+            rank = line[5 : line.find(b"]", 5, 9)] if line.startswith(b"[rank") else b"0"
+            files[int(rank)].write(line)
+    for file in files:
+        file.close()
+
+
 def _pack(log: Path, packed: Path) -> None:
     with log.open("rb") as source, gzip.open(packed, "wb", compresslevel=6) as target:
         shutil.copyfileobj(source, target, 1 << 20)
+
+
+# ---------------------------------------------------------------- memory
+
+
+def large(folder: Path) -> None:
+    """Prints time and memory of a log of 10 GB, of one line of 2 GB, and of that line from a pipe."""
+    with (folder / "ten.log").open("wb") as ten, (folder / "line.log").open("wb") as line:
+        for number in range(10):
+            for piece in logs.training(1000 * MEGA):
+                ten.write(piece)
+                if number < 2:
+                    line.write(piece.replace(b"\n", b" "))
+    for name in ("ten.log", "line.log"):
+        for words in (f"diagnose {name}", f"diagnose --jobs 1 {name}"):
+            _tell_memory(words, f"{PYTHON} -m logsig {words}", folder)
+    _tell_memory("diagnose - < line.log", f"cat line.log | {PYTHON} -m logsig diagnose -", folder)
+
+
+def _tell_memory(name: str, command: str, folder: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(folder / SITE)}
+    start = time.perf_counter()
+    words = ["/bin/sh", "-c", command]
+    process = subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL)  # noqa: S603
+    peak = 0
+    while process.poll() is None:
+        peak = max(peak, sum(map(_share, _family(process.pid))))
+        time.sleep(0.02)
+    print(f"{name:28} {time.perf_counter() - start:6.1f} s {peak / 1000:6.0f} MB")
+
+
+def _family(process: int) -> list[int]:
+    """Gives a process and all below it."""
+    try:
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    except OSError:
+        return []
+    return [process, *(one for child in children for one in _family(int(child)))]
+
+
+def _share(process: int) -> int:
+    """Gives the kilobytes of a process, of pages shared with others its part."""
+    try:
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
 
 
 # ---------------------------------------------------------------- growth

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from logsig import progress
@@ -178,11 +178,15 @@ _NEEDLES = {
 
 
 @lru_cache(maxsize=progress.SHAPES)
-def _topics(shape: str) -> frozenset[str]:
+def _topics(shape: bytes) -> frozenset[str]:
     """On which topics lines of this shape may say something."""
-    shapes = {topic: [needle.translate(progress.SHAPE) for needle in needles] for topic, needles in _NEEDLES.items()}
-    found = {topic for topic, needles in shapes.items() if any(needle in shape for needle in needles)}
-    return frozenset(found | {"end"} if progress.SAYS_END.search(shape) else found)
+    found = {topic for topic, needles in _shapes() if any(needle in shape for needle in needles)}
+    return frozenset(found | {"end"} if progress.SAYS_END.search(progress.words_of(shape)) else found)
+
+
+@cache
+def _shapes() -> list[tuple[str, list[bytes]]]:
+    return [(topic, [progress.shape_of(needle) for needle in needles]) for topic, needles in _NEEDLES.items()]
 
 
 @dataclass(slots=True)
@@ -234,7 +238,7 @@ class _Reader:
         text = line.text[:MAX_LINE]
         if not text:
             return
-        topics = _topics(text.translate(progress.SHAPE))
+        topics = _topics(progress.shape_of(text))
         if "sizes" in topics:
             self._sizes(text)
         if "versions" in topics:

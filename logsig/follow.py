@@ -232,7 +232,7 @@ class _Part:
         data = bytearray(self._before + text)
         is_clean = data[start - 1] == NEWLINE
         block = Block(data, start, len(data), self._ring.end, is_clean, text.count(b"\n"))
-        found = look(block, self._search.engine)
+        found = look(block, self._search.engine, self._search.limits.labelled)
         self._ring.add(found, text)
         self._keeper.choose(found)
         self._keeper.collect(self._ring, self._ring.end)

@@ -13,20 +13,18 @@ from logsig.windows import Findings, Sighting
 FIRST = 4
 """Hits of one literal and writer that a block reports, beside far ones and the last."""
 APART = 64 << 10
-ALL = 4 << 20
-"""Bytes at the start of an input of which every line is asked for its writer."""
 SAMPLE = 2 << 10
 LINE = 8 << 10
 """How far a line's start and end are looked for."""
 
 
-def look(block: Block, engine: Engine) -> Findings:
-    """Finds the literals of one block."""
+def look(block: Block, engine: Engine, labelled: int) -> Findings:
+    """Finds the literals of one block; each line of the input's first ``labelled`` bytes is asked for its writer."""
     data, start, stop = block.data, block.start, block.stop
     begin = start if block.is_clean else max(0, start - engine.longest)
     found = engine.find(memoryview(data)[begin:stop])
     signs_seen = signs(data, start, stop)
-    labels = tuple(_labels(block))
+    labels = tuple(_labels(block, labelled))
     if not found and not signs_seen:
         return Findings(block.offset, stop - start, block.newlines, {}, labels, ())
     placed = [(literal, begin + end) for literal, end in found if begin + end > start]  # the rest: the block before
@@ -39,10 +37,10 @@ def look(block: Block, engine: Engine) -> Findings:
     )
 
 
-def _labels(block: Block) -> Iterator[bytes]:
-    """Gives who writes: of the first blocks every line counts, of later ones a sample."""
-    if block.offset < ALL:
-        return iter(writers_in(block.text()))
+def _labels(block: Block, labelled: int) -> Iterator[bytes]:
+    """Gives who writes: of the first bytes every line counts, of later ones a sample."""
+    if block.offset < labelled:
+        return iter(writers_in(block.text()[: labelled - block.offset]))
     middle = (block.start + block.stop) // 2
     samples = [
         bytes(block.data[at : min(at + SAMPLE, block.stop)]) for at in (middle, max(block.start, block.stop - SAMPLE))

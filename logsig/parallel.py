@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from logsig.blocks import BLOCK, StreamSource, cut_from
-from logsig.engine import Engine
 from logsig.inputs import Leaf, Place, Skipped, fault, leaves
 from logsig.look import look
 from logsig.skim import Found, Search, Skimmed, gather, open_leaf, read_place
@@ -75,8 +74,7 @@ def _plan(place: Place, size: int, search: Search) -> _Plan:
         )
     starts = range(0, size, SEGMENT)
     tasks = tuple(
-        _segment_task(leaf, start, None if start + SEGMENT >= size else start + SEGMENT, search.engine)
-        for start in starts
+        _segment_task(leaf, start, None if start + SEGMENT >= size else start + SEGMENT, search) for start in starts
     )
     return _Plan(tasks, lambda parts: [_join(leaf, tasks, parts, search)])
 
@@ -95,12 +93,13 @@ class _Segment(NamedTuple):
     fault: str | None
 
 
-def _segment_task(leaf: Leaf, start: int, stop: int | None, engine: Engine) -> Callable[[], _Segment]:
-    return lambda: _look_at(leaf, start, stop, engine)
+def _segment_task(leaf: Leaf, start: int, stop: int | None, search: Search) -> Callable[[], _Segment]:
+    return lambda: _look_at(leaf, start, stop, search)
 
 
-def _look_at(leaf: Leaf, start: int, stop: int | None, engine: Engine) -> _Segment:
+def _look_at(leaf: Leaf, start: int, stop: int | None, search: Search) -> _Segment:
     """Looks at the blocks of a file from ``start`` to ``stop``, both on the grid; without ``stop`` to the end."""
+    engine = search.engine
     with open_leaf(leaf) as file:
         before = _bytes_before(file, start, NEAR + engine.longest)
         if b"\n" not in before[-NEAR:]:
@@ -108,7 +107,7 @@ def _look_at(leaf: Leaf, start: int, stop: int | None, engine: Engine) -> _Segme
         file.seek(start)
         source = StreamSource(file, None if stop is None else stop - start)
         blocks = cut_from(source, engine.longest, start, before, is_part=stop is not None)
-        findings = tuple(look(block, engine) for block in blocks)
+        findings = tuple(look(block, engine, search.limits.labelled) for block in blocks)
     return _Segment(findings, None if source.fault is None else str(source.fault))
 
 

@@ -17,7 +17,7 @@ from logsig import envelope, opening, pods
 from logsig.dialects import NUMBERS, Prefix, fact_of
 from logsig.late import late
 from logsig.model import Stamp
-from logsig.progress import SHAPE
+from logsig.progress import shape_of
 from logsig.record import dataclass
 
 MAX_LAYERS = 12
@@ -243,16 +243,16 @@ class Peeler:
         self._glue = [(prefix, pattern, prefix.glue) for prefix, pattern in with_pattern if prefix.glue]
         self._signs = _signs_of([prefix for prefix, _, _ in self._glue])
         self._table = grammar.table(self._usable)
-        self._plans: dict[str, _Plan] = {}
+        self._plans: dict[tuple[int, bytes], _Plan] = {}
 
     def peel(self, line: str, outer: Peeled = NOTHING_PEELED, limit: int = MAX_LAYERS) -> Peeled:
         """Take off the prefixes at the start of ``line``, at most ``limit``; ``outer`` is what was known before it.
 
         Stops behind a mark that says that the line is only a part of one.
         """
-        if outer is not NOTHING_PEELED or limit != MAX_LAYERS or len(line) > NEAR:
+        if outer is not NOTHING_PEELED or len(line) > NEAR:
             return self._peel(line, outer, limit)[0]
-        shape = line.translate(SHAPE)
+        shape = limit, shape_of(line)
         if (plan := self._plans.get(shape)) is not None:
             return self._like(plan, line)
         peeled, steps = self._peel(line, outer, limit)

@@ -80,13 +80,14 @@ class Prefixes:
             rule, opens = prefix.consistent, grammar.first[prefix.name]
             if rule is None or prefix.name in dialect.known:
                 continue
+            if sum(count for character, count in first.items() if opening.opens(opens, character)) < rule.lines:
+                continue
             heads = all_heads
             if prefix.after:
                 heads = [
                     one.text for one in peeled if grammar.may_follow(prefix, grammar.state(one.layers, one.fields))
                 ]
-            may = sum(count for character, count in first.items() if opening.opens(opens, character))
-            if heads and may >= rule.lines:
+            if heads:
                 labels = _labels(rule, grammar.compiled[prefix.name], heads, is_prefixed)
                 if labels:
                     found[prefix.name] = None if rule.numbered else Labels.of(labels)
@@ -146,7 +147,7 @@ def _fill_their_part(rule: Consistency, labels: Mapping[int, str]) -> bool:
 
 def _are_rising(labels: Sequence[str]) -> bool:
     """True for line numbers: nearly all rise, and nearly none comes twice."""
-    digits = [re.sub(r"[^0-9]", "", label) for label in labels]
+    digits = [label if label.isdecimal() else re.sub(r"[^0-9]", "", label) for label in labels]
     numbers = [int(label) for label in digits if label]
     if len(numbers) < 8 or len(set(numbers)) < 0.9 * len(numbers):
         return False

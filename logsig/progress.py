@@ -12,10 +12,20 @@ from logsig.late import late
 from logsig.model import LogLine
 from logsig.record import dataclass
 
-SHAPE = str.maketrans("123456789", "000000000")
-"""Makes the shape of a line, which nearly all training lines of a run share: every digit is a nought."""
 SHAPES = 4096
 """Shapes remembered."""
+_NOUGHTS = bytes.maketrans(b"123456789", b"000000000")
+
+
+def shape_of(text: str) -> bytes:
+    """Gives the shape of a line, which nearly all training lines of a run share: every digit is a nought."""
+    return text.encode("utf-8", "surrogatepass").translate(_NOUGHTS)
+
+
+def words_of(shape: bytes) -> str:
+    """Gives a shape as text, as long as the line."""
+    return shape.decode("utf-8", "surrogatepass")
+
 
 _STEP = late(
     r"(?:\bglobal[_ ]?step|\bsteps?|\biter(?:ation)?s?|\bit|"
@@ -72,7 +82,7 @@ class Progress:
 
 def read_step(text: str) -> int | None:
     """Gives the training step a line reports, as a number that grows within a run; none where one is only mentioned."""
-    found = _step_place(text.translate(SHAPE))
+    found = _step_place(shape_of(text))
     if found is None:
         return None
     if not found:
@@ -83,15 +93,16 @@ def read_step(text: str) -> int | None:
 
 
 @lru_cache(maxsize=SHAPES)
-def _step_place(shape: str) -> tuple[tuple[int, int], ...] | None:
+def _step_place(shape: bytes) -> tuple[tuple[int, int], ...] | None:
     """Where lines of this shape show their step, or epoch, steps of an epoch and step; empty where digits decide."""
-    if (found := _EPOCH_STEP.search(shape)) is not None:
+    words = words_of(shape)
+    if (found := _EPOCH_STEP.search(words)) is not None:
         return found.span("epoch"), found.span("of"), found.span("step")
-    if (found := _TQDM.search(shape)) is not None:
+    if (found := _TQDM.search(words)) is not None:
         return (found.span("step"),)
-    if _NOT_PROGRESS.search(shape):
+    if _NOT_PROGRESS.search(words):
         return None
-    if (found := _STEP.search(shape)) is not None:
+    if (found := _STEP.search(words)) is not None:
         return (found.span("step"),)
     return ()
 

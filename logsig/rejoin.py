@@ -9,9 +9,11 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from logsig.late import late
+from logsig.progress import SHAPES, shape_of
 
 # ---------------------------------------------------------------- hard wraps
 
@@ -99,8 +101,14 @@ def _alike(line: str, following: str) -> bool:
     return _masked(line[:8]) == _masked(following[:8])
 
 
-def _masked(text: str) -> str:
-    return re.sub(r"\d+", "0", text)
+def _masked(text: str) -> bytes:
+    """The text with one digit for each number."""
+    return _without_sizes(shape_of(text))
+
+
+@lru_cache(maxsize=SHAPES)
+def _without_sizes(shape: bytes) -> bytes:
+    return re.sub(rb"0+", b"0", shape)
 
 
 def _is_word(character: str) -> bool:

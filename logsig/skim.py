@@ -96,7 +96,7 @@ def skim(leaf: Leaf, search: Search) -> Skimmed | Skipped:
         return Skipped(leaf.origin.path, fault(error))
     with file:
         source = StreamSource(file, search.max_bytes)
-        found = (look(block, search.engine) for block in search.blocks(source))
+        found = (look(block, search.engine, search.limits.labelled) for block in search.blocks(source))
         return gather(leaf, file, found, search, source)
 
 
@@ -119,7 +119,7 @@ def _skim_stream(leaf: Leaf, stream: Stream, search: Search) -> Skimmed:
     source = StreamSource(stream, search.max_bytes)
     keeper, ring = Keeper(search.limits), Ring(max(RING, search.limits.whole))
     for block in search.blocks(source):
-        found = look(block, search.engine)
+        found = look(block, search.engine, search.limits.labelled)
         ring.add(found, block.text())
         keeper.choose(found)
         keeper.collect(ring, ring.end)

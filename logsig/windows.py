@@ -25,6 +25,8 @@ class Limits(NamedTuple):
 
     whole: int = 512 << 10
     """An input that small is kept as it is."""
+    labelled: int = 4 << 20
+    """Bytes at its start of which every line is asked for its writer."""
     head: int = 64 << 10
     tail: int = 96 << 10
     tail_each: int = 1 << 10
@@ -56,8 +58,9 @@ class Limits(NamedTuple):
             return one
         return Limits(
             whole=max(8 * one.whole // inputs, 16 << 10),
-            head=min(one.head, max(16 * one.head // inputs, 2 << 10)),
-            tail=min(one.tail, max(16 * one.tail // inputs, 4 << 10)),
+            labelled=max(4 * one.labelled // inputs, 64 << 10),
+            head=min(one.head, max(8 * one.head // inputs, 2 << 10)),
+            tail=min(one.tail, max(8 * one.tail // inputs, 4 << 10)),
             tail_most=min(one.tail_most, max(8 * one.tail_most // inputs, 4 << 10)),
             widths=one.widths if inputs <= 64 else one.widths[1:] if inputs <= 1024 else one.widths[2:],
             again=max(4 * one.again // inputs, 16 << 10),

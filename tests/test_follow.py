@@ -107,7 +107,7 @@ def test_nothing_is_read_twice(log, monkeypatch):
     from logsig import follow as module
 
     look = module.look
-    monkeypatch.setattr(module, "look", lambda block, engine: searched.append(block.text()) or look(block, engine))
+    monkeypatch.setattr(module, "look", lambda block, *rest: searched.append(block.text()) or look(block, *rest))
     clock = Clock(*[(10 * number, append(log, b"CUDA error %d\n" % number)) for number in range(1, 20)])
     scans = follow(str(log), LITERALS, pace=clock.pace())
     for number in range(1, 20):
