@@ -38,11 +38,11 @@ class LibraryHook(BuildHookInterface):  # type: ignore[type-arg]
         try:
             from logsig import catalog, dialects, errors, library
 
-            files = catalog.read_files(signatures)
+            files, unread = catalog.read_files(signatures)
             data, faults = library.build(files, "signatures", catalog.pack_digest(files))
             prefixes = dialects.build()
         finally:
             sys.path.remove(self.root)
-        if faults:
-            raise errors.CatalogError(faults)
+        if unread or faults:
+            raise errors.CatalogError((*unread, *faults))
         return data, prefixes

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from logsig.engine import Engine
 
+MAX_FILES = 5000
+"""Files of one pack; a folder with more isn't one."""
 FORMAT = 1
 """Rises whenever the line form of ``library.jsonl`` changes: an older file is ignored."""
 
@@ -402,30 +404,44 @@ def load_folder(folder: Path) -> Loaded:
     """Load one folder of YAML files, from the user's cache where that holds exactly these bytes."""
     if not folder.is_dir():
         return None, (Fault(str(folder), None, "pack", "no such folder", "a folder of signature files"),)
-    files = read_files(folder)
+    files, unread = read_files(folder)
     digest = pack_digest(files)
     key = _cache_key(digest)
     cached = _cached(folder, key)
     if cached is not None:
-        return cached, ()
+        return cached, unread
     from logsig import library
 
     data, faults = library.build(files, str(folder), digest)
     if not faults:
         store(cache_file(folder), key, data)
-    return parse_pack(data, str(folder)), faults
+    return parse_pack(data, str(folder)), (*unread, *faults)
 
 
-def read_files(folder: Path) -> dict[str, bytes]:
-    """Read every ``*.yaml`` below a folder: path relative to it -> bytes, in order of path."""
-    found = {}
+def read_files(folder: Path) -> tuple[dict[str, bytes], tuple[Fault, ...]]:
+    """Read every ``*.yaml`` below a folder: path relative to it -> bytes, in order of path; and what can't be read."""
+    from logsig import smallfile
+
+    found: dict[str, bytes] = {}
+    faults: list[Fault] = []
+    for count, path in enumerate(_yaml_files(folder)):
+        if count >= MAX_FILES:
+            faults.append(Fault(str(folder), None, "pack", f"more than {MAX_FILES} files", "fewer", "make two of it"))
+            break
+        try:
+            found[path.relative_to(folder).as_posix()] = smallfile.read(path)
+        except OSError as error:
+            expected = f"a file of at most {smallfile.MAX_BYTES} bytes"
+            faults.append(Fault(str(path), None, "file", (error.strerror or str(error)).lower(), expected))
+    return dict(sorted(found.items())), tuple(faults)
+
+
+def _yaml_files(folder: Path) -> Iterator[Path]:
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in names:
+        for name in sorted(names):
             if name.endswith((".yaml", ".yml")) and not name.startswith("."):
-                path = Path(base, name)
-                found[path.relative_to(folder).as_posix()] = path.read_bytes()
-    return dict(sorted(found.items()))
+                yield Path(base, name)
 
 
 def digest_of(parts: Iterable[bytes]) -> str:

@@ -50,16 +50,17 @@ def check(target: Path, line: Line | None) -> Report:
     A part of the library is checked against all of it, a pack against the library and itself.
     """
     root, packs = _surroundings(target)
-    files, faults = library.read_all(catalogs.read_files(root), str(root))
+    there, unread = catalogs.read_files(root)
+    files, faults = library.read_all(there, str(root))
     mine = _below(target, root)
-    found = [fault for fault in faults if mine(fault.path)]
+    found = [fault for fault in (*unread, *faults) if mine(fault.path)]
     chosen = [file for file in files if mine(file.path)]
     try:
         whole = catalogs.build_catalog([*packs, _pack(files, root)])
     except CatalogError as error:
         return Report(len(chosen), 0, (*found, *error.faults))
     for file in chosen:
-        found.extend(judge(file, whole))
+        found.extend(library.few(file.path, judge(file, whole)))
     samples = 0
     if line is not None:
         for file in chosen:
@@ -197,6 +198,18 @@ def _judge_templates(file: File) -> Iterator[Fault]:
         for name in sorted(used - known - set(env.globals)):
             hint = _close(name, known) or "facts are listed in CAPTURES and CONTEXT of logsig/signature.py"
             yield file.fault(place, f"the unknown fact {name}", "a capture or a name of the analysis", hint)
+        yield from _fails(file, place, source)
+
+
+def _fails(file: File, place: yamlfile.Path, source: str) -> Iterator[Fault]:
+    """Try a template with a placeholder for every fact: it may fail, or want too much, whatever a log tells."""
+    from logsig import page, remedy
+
+    remedy.environment().renew()
+    try:
+        page.rendered(source)
+    except remedy.failures() as error:
+        yield file.fault(place, f"a template that fails: {error}", "one that any log can fill")
 
 
 def _unknown(file: File, place: yamlfile.Path, node: Any, env: jinja2.Environment) -> Iterator[Fault]:

@@ -52,6 +52,7 @@ def in_words(expression: str, captures: Mapping[str, str]) -> str:
     """Gives the condition in words."""
     from logsig.remedy import environment
 
+    environment().renew()
     try:
         tree = environment().parse(f"{{% if {expression} %}}{{% endif %}}")
     except TemplateError:
@@ -290,8 +291,12 @@ def _name(node: Any) -> str:
 
 def _constant(node: Any) -> Any:
     try:
+        if isinstance(node, nodes.BinExpr) and node.operator is not None:  # the sandbox computes: ``2**30``
+            left, right = _constant(node.left), _constant(node.right)
+            sandbox: Any = node.environment
+            return sandbox.call_binop(None, node.operator, left, right)
         return node.as_const()
-    except nodes.Impossible as error:
+    except (nodes.Impossible, TemplateError, ArithmeticError, TypeError) as error:
         raise _UnknownError from error
 
 

@@ -206,11 +206,12 @@ def _plain(text: str) -> Mapping[str, Any]:
 
 
 def _files(folder: str) -> Iterator[tuple[str, str]]:
+    from logsig import smallfile
+
     for name in sorted(os.listdir(folder)):
         if name.endswith(".yaml"):
             path = os.path.join(folder, name)
-            with open(path, encoding="utf-8") as file:
-                yield path, file.read()
+            yield path, smallfile.read(path).decode()
 
 
 def _in_order(found: list[Prefix]) -> tuple[Prefix, ...]:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -21,6 +22,9 @@ from logsig import yamlfile
 from logsig.catalog import FORMAT, compiled, duplicate_fault
 from logsig.errors import Fault
 from logsig.signature import CAPTURES, Signature
+
+MAX_FAULTS = 50
+"""Faults told of one file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +69,26 @@ def read_all(files: Mapping[str, bytes], root: str) -> tuple[tuple[File, ...], t
 def read_file(path: str, relative: str, data: bytes) -> tuple[File | None, tuple[Fault, ...]]:
     """Read one file: strict YAML, then the schema, then what can be judged within the file without running it."""
     document = yamlfile.read(path, data)
-    faults = list(document.faults)
+    faults = document.faults
     if document.value is None:
-        return None, tuple(faults)
+        return None, few(path, faults)
     try:
         signature = Signature.model_validate(document.value)
     except pydantic.ValidationError as error:
         told = {(fault.line, fault.field) for fault in faults}
         schema = (_schema_fault(document, dict(problem)) for problem in error.errors(include_url=False))
-        faults.extend(fault for fault in schema if (fault.line, fault.field) not in told)
-        return None, tuple(faults)
+        more = (fault for fault in schema if (fault.line, fault.field) not in told)
+        return None, few(path, chain(faults, more))
     file = File(path, relative, signature, document)
-    faults.extend(_judge(file))
-    return file, tuple(faults)
+    return file, few(path, chain(faults, _judge(file)))
+
+
+def few(path: str, faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Give the first faults of a file; of too many, which somebody else's file may have, no more are looked for."""
+    found = tuple(islice(faults, MAX_FAULTS + 1))
+    if len(found) <= MAX_FAULTS:
+        return found
+    return (*found[:MAX_FAULTS], Fault(path, None, "file", "more faults than these", "none", "mend these first"))
 
 
 # ---------------------------------------------------------------- schema faults in words
@@ -170,6 +181,7 @@ def _expected(kind: str, problem: dict[str, Any]) -> str:
         "string_too_short": f"at least {context.get('min_length', '')} characters",
         "string_too_long": f"at most {context.get('max_length', '')} characters",
         "too_short": f"at least {context.get('min_length', '')} items",
+        "too_long": f"at most {context.get('max_length', '')} items",
         "list_type": "a list",
         "dict_type": "a mapping",
         "model_type": "a mapping",
@@ -265,9 +277,10 @@ def _judge_captures(file: File) -> Iterable[Fault]:
     for place, pattern in patterns_of(file.signature):
         try:
             names = set(compiled(pattern).groupindex)
-        except regex.error as error:
+        except (regex.error, RecursionError) as error:
             broken = True
-            yield file.fault(place, f"a pattern that doesn't compile: {error}", "a pattern of the regex module")
+            why = "nested too deeply" if isinstance(error, RecursionError) else error
+            yield file.fault(place, f"a pattern that doesn't compile: {why}", "a pattern of the regex module")
             continue
         if place[1] == "unless":
             for name in sorted(names):

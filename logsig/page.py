@@ -131,10 +131,27 @@ _PLAIN: Mapping[str, Any] = {
 
 
 def filled(template: str, **known: Any) -> str:
-    """Render a template with a placeholder for every fact that isn't known."""
+    """Render a template with a placeholder for every fact that isn't known; one that fails is shown as written."""
+    from logsig.remedy import failures
+
     if "{" not in template:
         return template.strip()
+    try:
+        return rendered(template, **known)
+    except failures():
+        return template.strip()
+
+
+def rendered(template: str, **known: Any) -> str:
+    """Do the same, but let a template fail: with any of ``remedy.failures``."""
     return _compiled(template).render({**_PLAIN, **known}).strip()
+
+
+def _renew() -> None:
+    """Let the templates of another page work anew."""
+    from logsig.remedy import environment
+
+    environment().renew()
 
 
 @lru_cache(maxsize=4096)
@@ -151,6 +168,7 @@ def sections(catalog: Catalog, identity: str, *, variants: bool = False) -> tupl
     With ``variants`` each remedy shows what is different in the frameworks it knows.
     """
     entry, page = catalog.get(identity), catalog.page(identity)
+    _renew()
     remedies = (_remedy(number, remedy, page, variants) for number, remedy in enumerate(page.remedies, 1))
     made = (
         Section("what", "What happened", (_text(summary(page)), *_paragraphs(page.explanation))),
@@ -170,6 +188,7 @@ def summary(page: Page) -> str:
     """Give the one sentence of a signature as it reads when a log tells no facts."""
     from logsig.remedy import fill
 
+    _renew()
     return fill(page.summary, {}) or filled(page.summary)
 
 

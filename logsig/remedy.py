@@ -16,6 +16,8 @@ from logsig.model import Remedy
 
 MAX_VALUE = 400
 """Characters of a fact inside a sentence; longer ones are cut."""
+BUDGET = 2_000_000
+"""Units of work (``sandbox``) for what one signature says of one job: far above what the longest facts take."""
 
 
 class _UnknownFactError(Exception):
@@ -25,17 +27,15 @@ class _UnknownFactError(Exception):
 @lru_cache(maxsize=1)
 def environment() -> Any:
     """The sandbox in which all signature text is rendered; shared, holds no facts."""
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+    from logsig.sandbox import Metered
 
-    made = ImmutableSandboxedEnvironment(
-        undefined=_unknown(), autoescape=False, trim_blocks=True, lstrip_blocks=True, finalize=_shown
-    )
+    made = Metered(BUDGET, _shown, undefined=_unknown(), autoescape=False, trim_blocks=True, lstrip_blocks=True)
     made.filters.update(gib=_gib, ranks=_ranks, ms=_ms)
     return made
 
 
 @lru_cache(maxsize=1)
-def _failures() -> tuple[type[Exception], ...]:
+def failures() -> tuple[type[Exception], ...]:
     """What a template may fail of: its own faults, and facts of another kind or size than it expects."""
     from jinja2 import TemplateError
 
@@ -47,6 +47,7 @@ def _failures() -> tuple[type[Exception], ...]:
         LookupError,
         MemoryError,
         RuntimeError,
+        SyntaxError,
         TypeError,
         ValueError,
     )
@@ -133,7 +134,7 @@ def fill(text: str, facts: Mapping[str, Any]) -> str | None:
         return text.strip()
     try:
         filled = str(_compiled(text).render(**facts))
-    except _failures():  # a pack's template may be wrong; the report must stand
+    except failures():  # a pack's template may be wrong; the report must stand
         return None
     return (filled if "\n" in text else re.sub(r"[ \t]{2,}(?=\S)", " ", filled)).strip()
 
@@ -154,12 +155,13 @@ def holds(condition: str | None, facts: Mapping[str, Any]) -> bool:
         return True
     try:
         return bool(_condition(condition)(**facts))
-    except _failures():  # an unknown fact inside arithmetic or a comparison: the condition isn't shown to hold
+    except failures():  # an unknown fact inside arithmetic or a comparison: the condition isn't shown to hold
         return False
 
 
 def remedies(catalog: Catalog, signature: str, facts: Mapping[str, Any]) -> tuple[Remedy, ...]:
     """Gives the remedies whose condition holds, best first, filled."""
+    environment().renew()
     found = (_filled(text, facts) for text in catalog.page(signature).remedies if holds(text.when, facts))
     return tuple(remedy for remedy in found if remedy is not None)
 
@@ -178,9 +180,11 @@ def _filled(text: RemedyText, facts: Mapping[str, Any]) -> Remedy | None:
 
 def summary(catalog: Catalog, signature: str, facts: Mapping[str, Any]) -> str:
     """Gives the one sentence of a signature, filled; the title where it can't be."""
+    environment().renew()
     return fill(catalog.page(signature).summary, facts) or catalog.get(signature).title
 
 
 def confirmations(catalog: Catalog, signature: str, facts: Mapping[str, Any]) -> tuple[str, ...]:
     """Gives the cheapest ways to confirm, filled."""
+    environment().renew()
     return tuple(step for raw in catalog.page(signature).confirm if (step := fill(raw, facts)))

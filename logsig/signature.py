@@ -240,7 +240,13 @@ Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_l
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Log = Annotated[str, StringConstraints(min_length=1)]
 Literal_ = Annotated[str, StringConstraints(min_length=4, max_length=200)]
-OneOrMore = str | list[str]
+Pattern = Annotated[str, StringConstraints(max_length=4000)]
+Patterns = Annotated[list[Pattern], Field(max_length=50)]
+OneOrMore = Pattern | Patterns
+Filled = Annotated[str, StringConstraints(min_length=1, max_length=4000, strip_whitespace=True)]
+"""Jinja2 over facts. These limits are far above what the library needs: they keep a stranger's pack affordable."""
+Code = Annotated[str, StringConstraints(max_length=4000)]
+Expression = Annotated[str, StringConstraints(max_length=1000)]
 
 
 class Strict(BaseModel):
@@ -252,21 +258,21 @@ class Strict(BaseModel):
 class Match(Strict):
     """How a message is recognised: ``literals`` make a line a candidate, ``pattern`` confirms the peeled message."""
 
-    literals: list[Literal_] = []
+    literals: list[Literal_] = Field(default=[], max_length=100)
     """Any one of these byte strings in the text makes it a candidate. Case matters. Choose cold ones."""
     pattern: OneOrMore | None = None
     """``regex`` patterns, any one confirms; searched in the message of one rank from the literal's line on
     (continuation lines joined by newlines). Named groups are captures. Without it a literal alone confirms. Blanks in a
     pattern are literal; write ``\\s+`` where a message may be wrapped or irregular."""
-    follow: list[str] = []
+    follow: Patterns = []
     """Further patterns searched in the same writer's next ``follow_lines`` lines, each only for more captures."""
     follow_lines: int = Field(default=20, ge=1, le=200)
-    frames: list[str] = []
+    frames: Patterns = []
     """Patterns searched in the traceback above the message (``path:function`` and source lines), for more captures."""
-    before: list[str] = []
+    before: Patterns = []
     """Patterns searched in the same writer's previous ``before_lines`` lines, for more captures."""
     before_lines: int = Field(default=20, ge=1, le=200)
-    unless: list[str] = []
+    unless: Patterns = []
     """Patterns that must not be in the message (or on the line)."""
     where: Literal["error", "anywhere"] = "error"
     """``error``: the match must stand where an error speaks: at the start of a message, after an exception's name or a
@@ -301,13 +307,13 @@ class Explains(Strict):
 class RemedyText(Strict):
     """One remedy. All text is Jinja2 over the captured facts; a step whose fact is unknown is left out."""
 
-    title: Text
-    when: str | None = None
+    title: Filled
+    when: Expression | None = None
     """Jinja2 expression over facts; unknown facts count as false. Without it the remedy always fits."""
-    steps: list[Text] = Field(min_length=1)
-    code: str | None = None
-    cost: str | None = None
-    verify: str | None = None
+    steps: list[Filled] = Field(min_length=1, max_length=30)
+    code: Code | None = None
+    cost: Filled | None = None
+    verify: Filled | None = None
     source: str | None = None
     """Where a number or claim comes from."""
 
@@ -395,15 +401,15 @@ class Signature(Strict):
     since: str
     versions: dict[str, str] = {}
     tags: list[str] = []
-    summary: Text
+    summary: Filled
     """One sentence for a tired reader on call; Jinja2 over facts is allowed, and must read well with none."""
     explanation: Text
     match: Match
     captures: dict[str, Text] = {}
     """Every named group of the patterns, in words for this signature."""
     explains: list[Explains] = []
-    remedies: list[RemedyText] = []
-    confirm: list[Text] = []
+    remedies: list[RemedyText] = Field(default=[], max_length=50)
+    confirm: list[Filled] = Field(default=[], max_length=20)
     guide: Guide = Guide()
     references: list[str] = []
     retryable: Literal["yes", "no", "after-fix", "other-node"] | None = None

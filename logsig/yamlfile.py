@@ -16,7 +16,6 @@ import yaml
 
 from logsig.errors import Fault
 
-MAX_BYTES = 1 << 20
 MAX_DEPTH = 20
 
 _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -74,10 +73,6 @@ def read(path: str, data: bytes) -> Document:
 
 
 def _decode(document: Document, data: bytes) -> str | None:
-    if len(data) > MAX_BYTES:
-        found = f"a file of {len(data)} bytes"
-        document.faults.append(Fault(document.path, None, "yaml", found, f"at most {MAX_BYTES} bytes"))
-        return None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import packs
@@ -75,7 +76,7 @@ def test_a_proof_carries_the_samples(pack: Path) -> None:
 
 def test_no_field_of_a_signature_is_lost(pack: Path) -> None:
     """Every field of the model stands in the machine half, the page or the proof."""
-    ((file,), _) = library.read_all(catalog.read_files(pack), str(pack))
+    ((file,), _) = library.read_all(catalog.read_files(pack)[0], str(pack))
     halves = [json.loads(line) for line in library.dump([file], "d").decode().splitlines()]
     carried = {key for half in (*halves[1], *halves[2:]) for key in half}
     assert {"id", "match", "summary", "guide", "examples"} <= carried
@@ -241,7 +242,7 @@ def test_two_processes_at_once_are_safe(pack: Path, cache: Path) -> None:
 
 
 def test_the_wheels_file_gives_the_same_records(pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = catalog.read_files(pack)
+    files, _ = catalog.read_files(pack)
     data, _ = library.build(files, "signatures", catalog.pack_digest(files))
     built = tmp_path / "library.jsonl"
     built.write_bytes(data)
@@ -273,3 +274,62 @@ def test_the_library_loads() -> None:
     loaded = load_catalog()
     assert len(loaded.signatures) >= 100
     assert all(Path(loaded.file(name)).is_file() for name in loaded.signatures)
+
+
+# ---------------------------------------------------------------- packs built to harm
+
+
+def faults_of(folder: Path) -> list[str]:
+    with pytest.raises(CatalogError) as raised:
+        load_catalog([folder])
+    return [str(fault).replace(str(folder), "pack") for fault in raised.value.faults]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a FIFO needs POSIX")
+def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
+    folder = packs.write(tmp_path / "pack")
+    os.mkfifo(folder / "host" / "fifo.yaml")
+    (folder / "host" / "zero.yaml").symlink_to("/dev/zero")
+    (folder / "host" / "gone.yaml").symlink_to("/nonexistent")
+    assert faults_of(folder) == [
+        "pack/host/fifo.yaml: file: found no regular file, expected a file of at most 1048576 bytes",
+        "pack/host/gone.yaml: file: found no such file or directory, expected a file of at most 1048576 bytes",
+        "pack/host/zero.yaml: file: found no regular file, expected a file of at most 1048576 bytes",
+    ]
+    assert "cat-on-keyboard" in load_catalog([folder], lenient=True).signatures
+
+
+def test_a_huge_file_is_not_read_to_its_end(tmp_path: Path) -> None:
+    folder = packs.write(tmp_path / "pack")
+    with (folder / "host" / "huge.yaml").open("wb") as file:
+        file.truncate(1 << 40)
+    assert faults_of(folder) == [
+        "pack/host/huge.yaml: file: found more than 1048576 bytes, expected a file of at most 1048576 bytes"
+    ]
+
+
+def test_too_many_files_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "MAX_FILES", 3)
+    for number in range(5):
+        packs.write(tmp_path / "pack", "", f"host/{number}.yaml")
+    assert "pack: pack: found more than 3 files, expected fewer (hint: make two of it)" in faults_of(tmp_path / "pack")
+
+
+CAPTURES = "".join(f"  k{number}: x\n" for number in range(60_000))
+HOSTILE = {
+    "literals": ("literals: [", "literals: [" + ", ".join(f"'cat {number}'" for number in range(50_000)) + ", "),
+    "unknown keys": ("tags: ", "".join(f"k{number}: 1\n" for number in range(60_000)) + "tags: "),
+    "unknown captures": ("captures:\n", f"captures:\n{CAPTURES}"),
+    "nested pattern": ("pattern: 'cat", f"pattern: '{'(' * 1500}cat{')' * 1500}|cat"),
+    "long pattern": ("pattern: 'cat", f"pattern: '{'a?' * 9000}|cat"),
+    "long step": ('steps: ["', f'steps: ["{"{{ key }}" * 9000}'),
+    "many steps": ("steps: [", f"steps: [{'x, ' * 9000}"),
+}
+
+
+@pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE)
+def test_a_file_that_would_cost_too_much_is_refused_soon(change: tuple[str, str], tmp_path: Path) -> None:
+    folder = packs.write(tmp_path / "pack", packs.edited(change))
+    started = time.process_time()
+    assert 1 <= len(faults_of(folder)) <= library.MAX_FAULTS + 1
+    assert time.process_time() - started < 8

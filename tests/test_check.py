@@ -161,6 +161,25 @@ REFUSALS = {
         "cat:21: remedies[0].steps[0]: found the unknown filter uper, expected one that Jinja2 or logsig has "
         "(hint: did you mean upper?)",
     ),
+    "template-that-divides": (
+        ("off {{ key }}", "off {{ 1 / 0 }}"),
+        "cat:21: remedies[0].steps[0]: found a template that fails: division by zero, expected one that any log can fill",
+    ),
+    "template-that-looks-inside": (
+        ("off {{ key }}", "off {{ key.__class__ }}"),
+        "cat:21: remedies[0].steps[0]: found a template that fails: access to attribute '__class__' of 'Placeholder' object "
+        "is unsafe, expected one that any log can fill",
+    ),
+    "template-without-end": (
+        ("off {{ key }}", "off {% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}"),
+        "cat:21: remedies[0].steps[0]: found a template that fails: more work or text than a template may make (a loop, a "
+        "repetition, a number without bounds), expected one that any log can fill",
+    ),
+    "template-without-bounds": (
+        ("when: key", "when: \"'a'.center(10**9)\""),
+        "cat:20: remedies[0].when: found a template that fails: more work or text than a template may make (a loop, a "
+        "repetition, a number without bounds), expected one that any log can fill",
+    ),
     "bad-template": (
         ("{{ key }}", "{% if key %}"),
         "cat:21: remedies[0].steps[0]: found a bad template: Unexpected end of template. Jinja was looking for the "

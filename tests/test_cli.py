@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from diagnoses import interrupted, key_error, recovered, unrecognised, unused_one
@@ -387,6 +388,15 @@ def test_template_over_the_fields_of_json(log, answers, capsys):
         ("{{ ''.__class__.__mro__ }}", "access to attribute '__class__' of 'str' object is unsafe"),
         ("{% include 'x' %}", "t.j2:1: no loader"),
         ("{{ doubts.append(1) }}", "access to attribute 'append' of 'list' object is unsafe"),
+        ("\n{{ 10**5000 }}", "t.j2:2: Exceeds the limit (4300 digits) for integer string conversion\n"),
+        ("\n{{ 'a'.center(10**9) }}", "t.j2:2: more work or text than a template may make"),
+        ("\n{% for i in range(9**5) %}{% for j in range(9**5) %}{% endfor %}{% endfor %}", "t.j2:2: more work or text"),
+        ("\n{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "t.j2:2: nested too deeply"),
+        (f"\n{{{{ {'(' * 3000}1{')' * 3000} }}}}", "t.j2:2: nested too deeply"),
+        ("\n{{ 1 / 0 }}", "t.j2:2: division by zero"),
+        ("\n{{ doubts + 1 }}", "t.j2:2: can only concatenate list"),
+        ("\n{{ doubts|nosuch }}", "t.j2:2: No filter named 'nosuch'"),
+        ("a" * (1 << 20) + "b", "t.j2: the template can't be read: more than 1048576 bytes"),
     ],
 )
 def test_template_faults_name_the_line(text, said, log, answers, capsys):
@@ -395,6 +405,14 @@ def test_template_faults_name_the_line(text, said, log, answers, capsys):
     (log.parent / "t.j2").write_text(text)
     assert cli.run([log.name, "--template", "t.j2"]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+def test_a_template_without_end_is_not_read_to_its_end(log, answers, capsys):
+    """A device is a template like any other, up to the limit."""
+    answers(unused_one())
+    assert cli.run([log.name, "--template", "/dev/zero"]) == 2
+    assert capsys.readouterr().err == "logsig: /dev/zero: the template can't be read: more than 1048576 bytes\n"
 
 
 def test_html_template_escapes(log, answers, capsys):

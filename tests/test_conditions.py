@@ -42,6 +42,7 @@ WORDS = {
         ("first_rank not in silent_ranks", "the rank that failed first isn't one of the ranks expected but unheard"),
         ("suspects and (all_ranks or not first_step)", "the ledger points at a rank and (every rank raised the same or at least one step had finished)"),
         ("x ** y > 3", "x ** y > 3"),
+        ("tried_bytes > 9**9999999", "tried_bytes > 9**9999999"),
         ("{% bad", "{% bad"),
     ],
 )  # fmt: skip

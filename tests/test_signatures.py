@@ -27,7 +27,7 @@ def read(log: str) -> tuple[tuple[Event, ...], Diagnosis]:
 @lru_cache(maxsize=1)
 def files() -> dict[str, File]:
     root = catalog.library_folder()
-    good, _ = library.read_all(catalog.read_files(root), str(root))
+    good, _ = library.read_all(catalog.read_files(root)[0], str(root))
     return {file.signature.id: file for file in good}
 
 

@@ -121,10 +121,6 @@ def test_bytes_that_are_no_utf_8_are_refused() -> None:
     assert told(b"a: 1\nb: \xff\n") == ["x.yaml:2: yaml: found the byte 0xff, expected UTF-8 text"]
 
 
-def test_a_huge_file_is_refused() -> None:
-    assert told(b"a" * (1 << 21)) == ["x.yaml: yaml: found a file of 2097152 bytes, expected at most 1048576 bytes"]
-
-
 def test_control_characters_are_refused() -> None:
     (fault,) = told(b"a: \x00\n")
     assert fault.startswith("x.yaml")
