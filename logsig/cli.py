@@ -136,7 +136,7 @@ def run(args: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except click.UsageError as error:
-        return _complain(error.format_message(), _help_hint(error.ctx))
+        return _complain(error.format_message(), hint=_help_hint(error.ctx))
     except click.ClickException as error:
         return _complain(error.format_message())
     except Exception as error:  # noqa: BLE001 - the boundary: a person gets one line, not a traceback
@@ -148,11 +148,11 @@ def _help_hint(ctx: click.Context | None) -> str:
     return f"'{ctx.command_path} --help' shows what is possible" if ctx else ""
 
 
-def _complain(message: str, hint: str = "", code: int = USAGE) -> int:
-    """Says what is wrong in one line on stderr, and how to go on in another."""
-    from logsig.report.inert import block
+def _complain(*messages: str, hint: str = "", code: int = USAGE) -> int:
+    """Says what is wrong on stderr, each in one line, and how to go on in another."""
+    from logsig.outputs import say
 
-    click.echo(block(f"logsig: {message}" + (f"\nhint: {hint}" if hint else "")), err=True)
+    say(*messages, *([f"hint: {hint}"] if hint else []))
     return code
 
 
@@ -161,13 +161,14 @@ def _explain(error: Exception) -> int:
     from logsig.errors import LogsigError
 
     if isinstance(error, LogsigError):
-        return _complain(str(error), code=error.exit_code)
+        return _complain(*error.lines, code=error.exit_code)
     if isinstance(error, OSError) and error.strerror:
         return _complain(f"{error.filename or 'the output'}: {error.strerror}")
     if os.environ.get("LOGSIG_DEBUG"):
         raise error
     kind = type(error).__name__
-    return _complain(f"internal fault: {kind}: {error}", "LOGSIG_DEBUG=1 shows where; please report it with the log")
+    hint = "LOGSIG_DEBUG=1 shows where; please report it with the log"
+    return _complain(f"internal fault: {kind}: {error}", hint=hint)
 
 
 def _leave_stdout() -> None:

@@ -56,7 +56,9 @@ def draft(
         raise InputError(f"{path}: found no message there, expected the lines of a failure")
     proposal = propose(chosen)
     name = identity or slug(chosen)
-    return write(name, family or guess_family(chosen), proposal, example_lines(rows, first, chosen), chosen)
+    is_cut = span is not None and span[0] < span[1]
+    example = rows[span[0] - first : span[1] + 1 - first] if span and is_cut else example_lines(rows, first, chosen)
+    return write(name, family or guess_family(chosen), proposal, example, chosen)
 
 
 def split_target(target: str) -> tuple[str, tuple[int, int] | None]:
@@ -275,7 +277,7 @@ def write(identity: str, family: str, proposal: Proposal, example: Sequence[str]
     families = ", ".join(Family)
     literal = proposal.literals[0] if proposal.literals else "a literal"
     return (
-        f"# A draft: replace every FILL, then run: logsig signatures check DIR\n"
+        f"# A draft: replace every FILL, then run: logsig signatures check FILE\n"
         f"schema: 1\n"
         f"id: {identity}  # the file's name without .yaml\n"
         f"title: {quoted(f'{FILL}: what happened, in a few words')}\n"
@@ -321,12 +323,15 @@ def _expected(example: Sequence[str], message: Message) -> str:
 
 def quoted(text: str) -> str:
     """Write text as a YAML scalar that every reader reads alike."""
-    if text.isprintable() and "'" not in text:
-        return f"'{text}'"
-    return (
-        json.dumps(text, ensure_ascii=not text.isprintable())
-        if "\\" not in text
-        else "'" + text.replace("'", "''") + "'"
+    if text.isprintable() and ("'" not in text or "\\" in text):
+        return "'" + text.replace("'", "''") + "'"
+    return _escaped(text)
+
+
+def _escaped(text: str) -> str:
+    """Write text in double quotes, with an escape for every character that can't be seen."""
+    return "".join(
+        char if char.isprintable() else f"\\U{ord(char):08x}" for char in json.dumps(text, ensure_ascii=False)
     )
 
 
@@ -334,6 +339,6 @@ def block(rows: Sequence[str], indent: int) -> str:
     """Write log lines as a block scalar, or as a quoted text where they hold what a block can't."""
     text = "\n".join(rows)
     if not all(character.isprintable() or character in "\n\t" for character in text) or not text.strip():
-        return json.dumps(text + "\n") + "\n"
+        return _escaped(text + "\n") + "\n"
     sign = "|2" if rows[0][:1] in (" ", "\t", "") else "|"
     return f"{sign}\n" + "".join(f"{' ' * indent}{row}\n" if row else "\n" for row in rows)

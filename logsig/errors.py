@@ -10,6 +10,11 @@ class LogsigError(Exception):
 
     exit_code = 2
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is said, a line each; a newline within one comes from a name."""
+        return (str(self),)
+
 
 class InputError(LogsigError):
     """A path that doesn't exist, or holds nothing to read."""
@@ -45,4 +50,9 @@ class CatalogError(LogsigError):
 
     def __init__(self, faults: tuple[Fault, ...]) -> None:
         self.faults = faults
-        super().__init__("\n".join(str(fault) for fault in faults))
+        super().__init__("\n".join(self.lines))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """One for each fault."""
+        return tuple(map(str, self.faults))

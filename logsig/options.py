@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,18 @@ SIGNATURES = click.option(
 COLOR = click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour (default: auto)."
 )
+
+
+def require_log(ctx: click.Context, paths: tuple[str, ...]) -> None:
+    """Ends a call without a log: with the help at a terminal, else (cron, CI) in one line."""
+    from logsig.stdin import is_fed
+
+    if paths or is_fed():
+        return
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise click.UsageError("no log: none is named, and stdin is empty", ctx)
+    click.echo(ctx.get_help())
+    ctx.exit(2)
 
 
 class FormatFile(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only

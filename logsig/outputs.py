@@ -1,4 +1,6 @@
-"""Writes a finished report where it was asked for. Knows files, mounts and step summaries; knows no format.
+"""Writes a finished report where it was asked for, and what is said beside it. Knows files, mounts and step summaries.
+
+Knows no format.
 
 A regular file is replaced in one step, so that a reader never sees half a report. What can't be replaced (a mounted
 termination log, a device, a pipe, a file with several names) is written in place. GitHub's step summary is appended to.
@@ -30,6 +32,30 @@ def write_stdout(text: str) -> None:
         stream.buffer.flush()
     else:
         stream.write(text)
+
+
+def write_raw(text: str) -> None:
+    """Prints a log or a file as it is, which only a pipe or a file may take: on a terminal it is made harmless."""
+    from logsig.report import inert
+
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    write_stdout(inert.document(inert.block(text)) if is_terminal else text)
+
+
+def write_line(text: str) -> None:
+    """Prints one line, harmless whatever names it holds."""
+    from logsig.report import inert
+
+    write_stdout(inert.document(inert.line(text)) + "\n")
+
+
+def say(*messages: str) -> None:
+    """Says something beside the report, on stderr: a line each, harmless whatever names it holds."""
+    import click
+
+    from logsig.report import inert
+
+    click.echo(inert.document("logsig: " + "\n".join(map(inert.line, messages))), err=True)
 
 
 def write_file(path: str, text: str, env: Mapping[str, str] = os.environ) -> None:

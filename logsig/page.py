@@ -338,7 +338,11 @@ def _score(catalog: Catalog, entry: Entry, needle: str) -> tuple[int, int] | Non
         needle in " ".join(sample.log.lower().split()) for sample in catalog.proof(entry.id).examples
     ):
         return 2, 0
-    words = {word for word in needle.split() if len(word) >= 3}
+    words = {word for word in needle.split() if len(word) >= 3} - _COMMON
     known = set(f"{entry.title} {entry.id.replace('-', ' ')}".lower().replace(",", " ").split())
     common = len(words & known)
     return (1, common) if common and common * 2 >= len(words) else None
+
+
+_COMMON = frozenset("all and any are but can for from had has have not nothing one the this was were with".split())  # noqa: SIM905
+"""Words that stand in titles of any kind."""

@@ -368,7 +368,7 @@ def test_the_command_tells_all_faults_and_exits_2(tmp_path: Path, monkeypatch: p
 
 def test_the_command_exits_0_on_a_good_pack(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, ["check", str(packs.write(tmp_path / "pack"))])
-    assert (result.exit_code, result.output) == (0, "1 signatures, 2 samples: no faults\n")
+    assert (result.exit_code, result.output) == (0, "1 signature, 2 samples: no faults\n")
 
 
 def test_one_file_of_a_pack_is_checked_beside_the_others(tmp_path: Path) -> None:
@@ -376,3 +376,23 @@ def test_one_file_of_a_pack_is_checked_beside_the_others(tmp_path: Path) -> None
     packs.write(folder, other(("title: A cat", "title: 'FILL: A cat")), "host/key-pressed.yaml")
     report = check.check(folder / "host" / "cat-on-keyboard.yaml", None)
     assert report.faults[0].found == "the unknown signature key-pressed"
+
+
+def test_hostile_names_and_texts_are_shown_harmless(tmp_path: Path) -> None:
+    folder = packs.write(tmp_path / "pa\n::error::ck\x1b[31m")
+    packs.write(
+        folder, packs.edited(("severity: fatal", 'severity: "fatal\\e[31m\\n::error::x"')), "host/b\n::error::x.yaml"
+    )
+    output = CliRunner().invoke(command, ["check", str(folder)]).output
+    assert "1 fault" in output
+    assert "\x1b" not in output
+    assert not [line for line in output.splitlines() if line.lstrip().startswith("::")]
+
+
+def test_a_hostile_title_is_listed_harmless(tmp_path: Path) -> None:
+    text = packs.edited(("title: A cat walked over the keyboard", 'title: "\\e]52;c;eA==\\aA cat\\n::error::x"'))
+    folder = packs.write(tmp_path / "pack", text)
+    output = CliRunner().invoke(command, ["list", "--signatures", str(folder)]).output
+    assert "cat-on-keyboard" in output
+    assert "\x1b" not in output
+    assert not [line for line in output.splitlines() if line.lstrip().startswith("::")]

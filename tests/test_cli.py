@@ -198,14 +198,69 @@ def test_error_shows_a_hostile_name_harmlessly(capsys):
 # ---------------------------------------------------------------- stdin
 
 
-def test_no_path_and_no_pipe_is_help():
-    """Never a silent wait: without a log there is help, exit 2."""
-    done = subprocess.run(LOGSIG, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+@pytest.mark.parametrize("command", ["diagnose", "mask", "show"])
+def test_no_path_and_no_pipe_is_said(command):
+    """Never a silent wait: in a cron job or a CI runner, whose stdin is /dev/null, one line, exit 2."""
+    words = [*LOGSIG, command]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"logsig: no log: none is named, and stdin is empty\nhint: 'logsig {command} --help' shows what is possible\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pty")
+def test_no_path_at_a_terminal_is_help():
+    """A person who types the bare word gets help, exit 2."""
+    import pty
+
+    leader, follower = pty.openpty()
+    done = subprocess.run(LOGSIG, stdin=follower, capture_output=True, text=True, timeout=60, check=False)
+    os.close(follower)
+    os.close(leader)
     assert done.returncode == 2
     assert done.stdout.startswith("Usage: logsig diagnose")
 
 
-def test_closed_stdin_is_help():
+ODD = "a\n::error::b\x1b[31m"
+"""A name that would begin a line of stderr with a runner's command."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such names there")
+@pytest.mark.parametrize(
+    "words",
+    [
+        [ODD],
+        ["LOG", "-o", f"gone/{ODD}"],
+        ["LOG", "-O", f"json=gone/{ODD}"],
+        ["LOG", "--template", ODD],
+        ["LOG", "--signatures", ODD],
+        ["::error::b"],
+        ["LOG", "--signatures", "::error::b"],
+        ["mask", ODD],
+        ["split", "-d", f"LOG/{ODD}", "LOG"],
+        ["encyclopedia", "-d", f"LOG/{ODD}"],
+        ["signatures", "new", "--from", ODD],
+        ["signatures", "new", "--from", "LOG:2", "-o", f"LOG/{ODD}"],
+        ["signatures", "check", ODD],
+        ["explain", ODD],
+        ["why", ODD, "LOG"],
+        ["show", "--rank", ODD, "LOG"],
+    ],
+    ids=" ".join,
+)
+def test_names_make_no_lines_of_their_own(words, log, capfd):
+    """Whatever an argument holds, what is said of it stays on its line and names nothing to a terminal or a runner."""
+    log.write_text("[rank0]: step 1\n[rank0]: RuntimeError: nothing that is known\n")
+    code = cli.run([word.replace("LOG", log.name) for word in words])
+    shown = capfd.readouterr()
+    assert code == 2
+    assert "\x1b" not in shown.err + shown.out
+    assert not [line for line in (shown.err + shown.out).splitlines() if line.lstrip().startswith("::")]
+    assert shown.err.startswith("logsig: ")
+
+
+def test_closed_stdin_is_said():
     """So it is where stdin is closed."""
     done = subprocess.run(
         [*LOGSIG], stdin=None, capture_output=True, text=True, timeout=60, check=False, preexec_fn=_close

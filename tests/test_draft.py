@@ -155,3 +155,28 @@ def test_the_command_refuses_an_unknown_family(log: str) -> None:
     result = CliRunner().invoke(command, ["new", "--from", log, "--family", "cats"])
     assert result.exit_code == 2
     assert "found 'cats', expected one of ddp, autograd" in result.output
+
+
+def test_the_lines_that_are_named_become_the_example_as_they_are(log: str) -> None:
+    text = draft.draft(log, (2, 5))
+    assert "step 10" not in text
+    assert "step 11" not in text
+    assert "expect: {rank: 3, lines: [4]}" in text
+    assert "step 10" in draft.draft(log, (2, 2))
+
+
+def test_control_characters_of_a_log_are_escaped(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("[rank3]: RuntimeError: shard\x90 of \x9d'x' \u202e\U000e0041 gave up\n", encoding="utf-8")
+    text = draft.draft(str(log))
+    assert text.replace("\n", "").isprintable()
+    _, faults = library.read_file("x", "python/runtime-error.yaml", text.encode())
+    assert not [fault for fault in faults if fault.field == "yaml"]
+
+
+def test_what_is_said_of_a_draft_names_its_file(log: str, tmp_path: Path) -> None:
+    target = tmp_path / "pack" / "x.yaml"
+    result = CliRunner().invoke(command, ["new", "--from", log, "-o", str(target)])
+    assert (
+        result.output == f"logsig: {target}: drafted; replace every FILL, then run: logsig signatures check {target}\n"
+    )

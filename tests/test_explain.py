@@ -36,7 +36,8 @@ def test_a_page_is_laid_out_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "Facts about this signature\n"
         "  - family host, role initiator, severity fatal, since 0.1.0\n"
         "  - retry: restart after the fix\n  - wordings seen in cat >=1\n  - tags: animals\n\n"
-        "References\n  - https://example.org/cats\n"
+        "References\n  - https://example.org/cats\n\n"
+        "<key> and the like stand for what a log tells; 'logsig LOG'\nfills them in.\n"
     )
 
 
@@ -121,3 +122,9 @@ def test_an_unknown_family_is_told() -> None:
 def test_show_prints_the_file_as_written() -> None:
     output = CliRunner().invoke(signatures.command, ["show", "cuda-oom"]).output
     assert output == Path(WHOLE.file("cuda-oom")).read_text(encoding="utf-8")
+
+
+def test_words_that_stand_anywhere_mean_nothing() -> None:
+    result = CliRunner().invoke(explain.command, ["nothing at all"])
+    assert result.exit_code == 2
+    assert "no signature speaks of 'nothing at all'" in result.output

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
+import sys
 import threading
 
 import pytest
@@ -146,3 +148,23 @@ def test_a_target_that_is_no_input_is_free(tmp_path):
     log.write_text("x")
     other.write_text("x")
     outputs.spare_inputs([str(log), "-"], [str(other), str(tmp_path / "new"), "-", None])
+
+
+class _Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("screen", "shown"), [(_Screen(), "a: :b\n: :error: :x\n"), (io.StringIO(), None)])
+def test_a_log_is_harmless_on_a_terminal_only(screen, shown, monkeypatch):
+    """Escapes reach a pipe or a file as they are; a terminal never acts on them."""
+    text = "\x1b]52;c;eA==\x07a\x1b[2J: :b\n::error: :x\n"
+    monkeypatch.setattr(sys, "stdout", screen)
+    outputs.write_raw(text)
+    assert screen.getvalue() == (shown or text)
+
+
+def test_what_is_said_stays_on_its_lines(capsys):
+    """One line a message, whatever a name in it holds."""
+    outputs.say("a\nb\x1b[31m", "::error::c")
+    assert capsys.readouterr().err == "logsig: a\\nb\n: :error::c\n"

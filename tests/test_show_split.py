@@ -60,7 +60,7 @@ def test_no_line_is_a_command_of_a_runner(log, capsys):
 def test_unknown_rank_is_said(log, capsys):
     """No silent nothing."""
     assert cli.run(["show", log, "--rank", "7"]) == 0
-    assert capsys.readouterr().err == "logsig: the log shows no line of that rank\n"
+    assert capsys.readouterr().err == "logsig: the log shows no line of rank 7; it has lines of rank 0 and 1\n"
 
 
 @pytest.mark.parametrize("ranks", ["x", "3-1", "1,,2", "-1"])

@@ -16,7 +16,7 @@ import click
 
 from logsig import outputs
 from logsig.errors import LogsigError, OutputError
-from logsig.options import COLOR, LOG, FormatFile, Size
+from logsig.options import COLOR, LOG, FormatFile, Size, require_log
 from logsig.record import dataclass
 
 if TYPE_CHECKING:
@@ -146,11 +146,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> No
       3        an input was unreadable in part; the rest was diagnosed
       130 143  interrupted
     """  # noqa: D301 - click's mark for a paragraph kept as it is
-    from logsig.stdin import is_fed
-
-    if not paths and not is_fed():
-        click.echo(ctx.get_help())
-        ctx.exit(2)
+    require_log(ctx, paths)
     chosen = Chosen(**options)
     targets = _targets(chosen)
     outputs.spare_inputs(paths or (STDIN,), [*(target.path for target in targets), chosen.keep])
@@ -210,7 +206,7 @@ def _catalog(chosen: Chosen) -> Catalog:
 
     catalog = logsig.load_catalog(chosen.signatures, chosen.lenient)
     for fault in catalog.doubts:
-        _say(f"left out: {fault}")
+        outputs.say(f"left out: {fault}")
     return catalog
 
 
@@ -224,8 +220,8 @@ def _analyse(paths: tuple[str, ...], chosen: Chosen) -> tuple[Diagnosis, int | N
         return logsig.analyze(paths, catalog, jobs=chosen.jobs, max_bytes=chosen.max_bytes), None
     from logsig.stdin import Patience, Stdin
 
-    raw = Stdin(_say, copies=_copies(chosen))
-    with Patience(raw, _say) as patience:
+    raw = Stdin(outputs.say, copies=_copies(chosen))
+    with Patience(raw, outputs.say) as patience:
         stream = io.BufferedReader(raw, BUFFER)
         found = logsig.analyze(paths, catalog, jobs=chosen.jobs, max_bytes=chosen.max_bytes, stdin=stream)
         return found, patience.code
@@ -237,9 +233,9 @@ def _copies(chosen: Chosen) -> tuple[Copy, ...]:
 
     copies = []
     if chosen.keep:
-        copies.append(Copy(chosen.keep, _open_keep(chosen.keep), _say))
+        copies.append(Copy(chosen.keep, _open_keep(chosen.keep), outputs.say))
     if chosen.echo:
-        copies.append(Copy("--echo", (sys.stdout if _is_text(chosen) else sys.stderr).buffer, _say))
+        copies.append(Copy("--echo", (sys.stdout if _is_text(chosen) else sys.stderr).buffer, outputs.say))
     return tuple(copies)
 
 
@@ -280,8 +276,8 @@ def _follow(paths: tuple[str, ...], chosen: Chosen, targets: list[Target]) -> in
     copies = _copies(chosen)
     teller = _Teller(chosen, targets, copies[-1] if chosen.echo else None)
     is_piped = paths[0] == STDIN
-    with Calls(_say, GRACE if is_piped else 0.0) as calls:
-        stdin = Stdin(_say, copies=copies) if is_piped else None
+    with Calls(outputs.say, GRACE if is_piped else 0.0) as calls:
+        stdin = Stdin(outputs.say, copies=copies) if is_piped else None
         news = follow(paths[0], catalog.scan_engine(), stdin=stdin, is_over=calls.are_done)
         for change in watch(news, catalog, _masker(chosen.mask)):
             teller.tell(change)
@@ -324,7 +320,7 @@ class _Teller:
             self._begin_line()
             outputs.write_stdout(inert.document(f"logsig: {inert.line(text)}\n"))
         elif not self._is_lines:
-            _say(text)
+            outputs.say(text)
 
     def _begin_line(self) -> None:
         """Ends the line of the log that stands on stdout half echoed."""
@@ -344,7 +340,7 @@ def _write(target: Target, found: Diagnosis) -> bool:
     except BrokenPipeError:
         raise
     except LogsigError as error:
-        _say(str(error))
+        outputs.say(str(error))
         return False
     return True
 
@@ -364,9 +360,3 @@ def is_failure(found: Diagnosis, severity: str) -> bool:
     if found.root_cause is None:
         return found.outcome == "unrecognised" or severity == "error"
     return found.root_cause.severity in SEVERITIES[severity]
-
-
-def _say(message: str) -> None:
-    from logsig.report.inert import block
-
-    click.echo(block(f"logsig: {message}"), err=True)

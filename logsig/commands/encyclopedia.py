@@ -31,4 +31,4 @@ def command(folder: str, extra: tuple[Path, ...]) -> None:
     for name, text in encyclopedia.build(catalog, logsig.match_text):
         outputs.write_file(os.path.join(folder, name), text)
         count += 1
-    click.echo(f"{count} pages; open {os.path.join(folder, 'index.html')}")
+    outputs.write_line(f"{count} pages; open {os.path.join(folder, 'index.html')}")

@@ -71,8 +71,10 @@ def _recognised(catalog: Catalog, text: str) -> str | None:
 
 def listing(catalog: Catalog, found: tuple[str, ...]) -> str:
     """List several candidates."""
+    from logsig.report import inert
+
     width = max(len(name) for name in found)
-    rows = [f"  {name:<{width}}  {catalog.get(name).title}" for name in found[:MAX_LISTED]]
+    rows = [f"  {name:<{width}}  {inert.line(catalog.get(name).title)}" for name in found[:MAX_LISTED]]
     more = [f"  and {len(found) - MAX_LISTED} more"] if len(found) > MAX_LISTED else []
     return "\n".join([f"{len(found)} signatures may be meant; 'logsig explain ID' shows one:", *rows, *more]) + "\n"
 
@@ -83,11 +85,18 @@ def listing(catalog: Catalog, found: tuple[str, ...]) -> str:
 def layout(catalog: Catalog, identity: str, width: int) -> str:
     """Lay the page out for so many columns."""
     from logsig.page import sections
+    from logsig.report import inert
+    from logsig.signature import CAPTURES, CONTEXT
 
-    entry = catalog.get(identity)
-    parts = [click.style(identity, bold=True), *_wrapped(entry.title, width, "")]
+    parts = [click.style(identity, bold=True), *_wrapped(inert.line(catalog.get(identity).title), width, "")]
     for section in sections(catalog, identity):
         parts += ["", *_section(section, width)]
+    fact = next((name for name in (*CAPTURES, *CONTEXT) if any(f"<{name}>" in part for part in parts)), None)
+    if fact:
+        parts += [
+            "",
+            *_wrapped(f"<{fact}> and the like stand for what a log tells; 'logsig LOG' fills them in.", width, ""),
+        ]
     return "\n".join(part.rstrip() for part in parts) + "\n"
 
 

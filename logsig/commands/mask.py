@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from logsig.options import LOG
+from logsig.options import LOG, require_log
 
 if TYPE_CHECKING:
     from logsig.engine import Engine
@@ -31,11 +31,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], *, everything: bool, 
     """
     from logsig import outputs
     from logsig.mask import Masker
-    from logsig.stdin import is_fed
 
-    if not paths and not is_fed():
-        click.echo(ctx.get_help())
-        ctx.exit(2)
+    require_log(ctx, paths)
     outputs.spare_inputs(paths or ("-",), [output])
     what: What = "all" if everything else "secrets"
     masker = Masker(what, _names(paths) if everything else {})
@@ -45,9 +42,9 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], *, everything: bool, 
         outputs.write_file(output, "".join(texts))
     else:
         for text in texts:
-            outputs.write_stdout(text)
+            outputs.write_raw(text)
     for said in (*doubts, masker.said() or "Nothing of a known form was found to mask."):
-        click.echo(f"logsig: {said}", err=True)
+        outputs.say(said)
     ctx.exit(UNREADABLE if doubts else 0)
 
 

@@ -409,6 +409,6 @@ def _drop_stdout() -> None:
 
 
 def _say(message: str) -> None:
-    from logsig.report.inert import block
+    from logsig import outputs
 
-    click.echo(block(f"logsig: {message}"), err=True)
+    outputs.say(message)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from logsig.options import LOG
+from logsig.options import LOG, require_log
 
 if TYPE_CHECKING:
     from logsig.model import LogLine
@@ -49,15 +49,14 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], ranks: frozenset[int]
 
     Prefixes of launchers and collectors are taken off; a line of several ranks is shown for each of them.
     """
-    from logsig import whole
-    from logsig.stdin import is_fed
+    from logsig import outputs, whole
+    from logsig.verdict import list_ranks
 
-    if not paths and not is_fed():
-        click.echo(ctx.get_help())
-        ctx.exit(2)
+    require_log(ctx, paths)
+    known: set[int] = set()
     with whole.read(paths or ("-",), sys.stdin.buffer if sys.stdin else None) as log:
         chosen_lines: Iterable[tuple[int | None, LogLine]] = (
-            (rank, line) for rank, line in log if _is_wanted(rank, ranks, no_rank=chosen["no_rank"])
+            (rank, line) for rank, line in _noted(log, known) if _is_wanted(rank, ranks, no_rank=chosen["no_rank"])
         )
         if chosen["last"]:
             chosen_lines = deque(chosen_lines, maxlen=chosen["last"])
@@ -67,10 +66,19 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], ranks: frozenset[int]
             shown = True
             sys.stdout.write(text)
         for doubt in log.doubts:
-            click.echo(f"logsig: {_inert(doubt)}", err=True)
+            outputs.say(doubt)
         if not shown and ranks:
-            click.echo("logsig: the log shows no line of that rank", err=True)
+            has = f"it has lines of rank {list_ranks(sorted(known))}" if known else "it names no rank at all"
+            outputs.say(f"the log shows no line of rank {list_ranks(sorted(ranks))}; {has}")
         ctx.exit(UNREADABLE if log.unreadable else 0)
+
+
+def _noted(log: Iterable[tuple[int | None, LogLine]], known: set[int]) -> Iterator[tuple[int | None, LogLine]]:
+    """Gives the lines on, and remembers whose they are."""
+    for rank, line in log:
+        if rank is not None:
+            known.add(rank)
+        yield rank, line
 
 
 def _is_wanted(rank: int | None, ranks: frozenset[int] | None, *, no_rank: bool) -> bool:

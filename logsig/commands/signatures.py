@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from logsig import outputs
 from logsig.options import SIGNATURES
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def list_(family: str | None, role: str | None, extra: tuple[Path, ...]) -> None
         members = [entry for entry in chosen if entry.family == name]
         click.secho(f"{name} ({len(members)})", bold=True)
         for entry in members:
-            click.echo(f"  {entry.id:<{width}}  {entry.role:<10}  {entry.title}")
+            outputs.write_line(f"  {entry.id:<{width}}  {entry.role:<10}  {entry.title}")
     click.echo(f"{len(chosen)} of {len(catalog.signatures)} signatures; 'logsig explain ID' shows one")
 
 
@@ -62,7 +63,7 @@ def show(identity: str, extra: tuple[Path, ...]) -> None:
     catalog = _load(extra)
     if identity not in catalog.signatures:
         raise click.UsageError(unknown(catalog, identity))
-    click.echo(Path(catalog.file(identity)).read_text(encoding="utf-8"), nl=False)
+    outputs.write_raw(Path(catalog.file(identity)).read_text(encoding="utf-8"))
 
 
 def unknown(catalog: Catalog, identity: str) -> str:
@@ -90,12 +91,15 @@ def check(ctx: click.Context, targets: tuple[Path, ...], no_samples: bool) -> No
     reports = [check.check(target, line) for target in targets or (catalog.library_folder(),)]
     faults = sorted({fault for report in reports for fault in report.faults}, key=_place)
     for fault in faults:
-        click.echo(_shortened(str(fault)))
+        outputs.write_line(_shortened(str(fault)))
     signatures, samples = sum(report.signatures for report in reports), sum(report.samples for report in reports)
-    click.echo(
-        f"{signatures} signatures, {samples} samples: {len(faults) or 'no'} fault{'' if len(faults) == 1 else 's'}"
-    )
+    told = _counted(len(faults), "fault") if faults else "no faults"
+    click.echo(f"{_counted(signatures, 'signature')}, {_counted(samples, 'sample')}: {told}")
     ctx.exit(FAULTY if faults else 0)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _place(fault: Fault) -> tuple[str, int, str]:
@@ -131,7 +135,7 @@ def report(healthy: tuple[str, ...], extra: tuple[Path, ...], everything: bool) 
     for heading, rows in _tables(found, everything):
         click.secho(f"{heading} ({len(rows)})", bold=True)
         for row in rows:
-            click.echo(f"  {row}")
+            outputs.write_line(f"  {row}")
 
 
 def _readers() -> tuple[surveys.Scanner, surveys.Analyst]:
@@ -211,8 +215,9 @@ def schema() -> None:
 def new(source: str, identity: str | None, family: str | None, output: Path | None) -> None:
     """Draft a signature from a failure that none describes yet.
 
-    Without LINES the last failure in the log is taken. Literals and a pattern are proposed, what varies is masked, the
-    lines become the example; FILL marks what you have to write.
+    LINES such as 118-125 become the example as they are; a single line is taken with its message and two lines around
+    it, and without LINES the last failure in the log is. Literals and a pattern are proposed, what varies is masked;
+    FILL marks what you have to write.
     """
     from logsig import draft
     from logsig.signature import Family
@@ -222,10 +227,10 @@ def new(source: str, identity: str | None, family: str | None, output: Path | No
     path, span = draft.split_target(source)
     text = draft.draft(path, span, identity, family)
     if output is None:
-        click.echo(text, nl=False)
+        outputs.write_raw(text)
         return
     _write_new(output, text)
-    click.echo(f"{output}: drafted; replace every FILL, then run: logsig signatures check {output.parent}", err=True)
+    outputs.say(f"{output}: drafted; replace every FILL, then run: logsig signatures check {output}")
 
 
 def _write_new(output: Path, text: str) -> None:

@@ -11,7 +11,7 @@ import click
 
 from logsig.commands.show import UNREADABLE, text_of
 from logsig.errors import OutputError
-from logsig.options import LOG
+from logsig.options import LOG, require_log
 
 if TYPE_CHECKING:
     from logsig.whole import Whole
@@ -30,18 +30,15 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], directory: str, *, ra
 
     Lines whose rank the log doesn't tell go to unattributed.log. Files of an earlier split are replaced.
     """
-    from logsig import whole
-    from logsig.stdin import is_fed
+    from logsig import outputs, whole
 
-    if not paths and not is_fed():
-        click.echo(ctx.get_help())
-        ctx.exit(2)
+    require_log(ctx, paths)
     with whole.read(paths or ("-",), sys.stdin.buffer if sys.stdin else None) as log:
         counts = _split(log, _Files(directory), is_raw=raw)
         for name, count in sorted(counts.items(), key=lambda item: _order(item[0])):
-            click.echo(f"{count:>9,} {'line ' if count == 1 else 'lines'} {os.path.join(directory, name)}")
+            outputs.write_line(f"{count:>9,} {'line ' if count == 1 else 'lines'} {os.path.join(directory, name)}")
         for doubt in log.doubts:
-            click.echo(f"logsig: {doubt}", err=True)
+            outputs.say(doubt)
         ctx.exit(UNREADABLE if log.unreadable else 0)
 
 
