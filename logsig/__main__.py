@@ -1,6 +1,19 @@
-"""``python -m logsig``."""
+"""``python -m logsig``, and the console script."""
 
-from logsig.cli import main
+from __future__ import annotations
+
+from typing import NoReturn
+
+from logsig import signals
+
+
+def main() -> NoReturn:
+    """Begins with the signals, so that Ctrl-C is quiet also while the rest is imported."""
+    signals.end_at_once()
+    from logsig import cli
+
+    cli.main()
+
 
 if __name__ == "__main__":
     main()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import gc
 import os
 import pkgutil
-import signal
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -16,11 +15,9 @@ from typing import Any, NoReturn
 
 import click
 
-from logsig import commands
+from logsig import commands, signals
 
 USAGE = 2
-INTERRUPTED = 130
-TERMINATED = 143
 DEFAULT = "diagnose"
 
 
@@ -99,10 +96,11 @@ def cli() -> None:
 def main() -> NoReturn:
     """The console script."""
     gc.set_threshold(50_000, 20, 50)  # nearly all that a run makes lives to its end
-    if sys.platform != "win32":
-        signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(TERMINATED))
+    signals.end_in_order()
     code = run(sys.argv[1:])
-    _leave(_flush() or code)
+    code = _flush() or code
+    signals.end_at_once()
+    _leave(code)
 
 
 def _leave(code: int) -> NoReturn:
@@ -134,7 +132,7 @@ def run(args: list[str]) -> int:
     try:
         result = cli.main(args=args, prog_name="logsig", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
-        return INTERRUPTED
+        return signals.code(signals.INTERRUPT)
     except click.UsageError as error:
         return _complain(error.format_message(), hint=_help_hint(error.ctx))
     except click.ClickException as error:

@@ -13,6 +13,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from logsig.errors import OutputError
 
@@ -55,7 +56,8 @@ def say(*messages: str) -> None:
 
     from logsig.report import inert
 
-    click.echo(inert.document("logsig: " + "\n".join(map(inert.line, messages))), err=True)
+    with suppress(OSError):  # a terminal that has gone away
+        click.echo(inert.document("logsig: " + "\n".join(map(inert.line, messages))), err=True)
 
 
 def write_file(path: str, text: str, env: Mapping[str, str] = os.environ) -> None:
@@ -80,6 +82,23 @@ def spare_inputs(inputs: Iterable[str], targets: Iterable[str | None]) -> None:
     for target in targets:
         if target and target != "-" and _identity(target) in logs:
             raise OutputError(f"{target}: is a log to be read, and the report would replace it; name another file")
+
+
+def refuse_twice(targets: Iterable[str | None], env: Mapping[str, str] = os.environ) -> None:
+    """Refuses, before anything is read, two reports in one file: the second would replace the first."""
+    seen: set[str] = set()
+    for target in targets:
+        if not target or target == "-" or _is_summary(target, env) or not _replaces(target):
+            continue
+        place = os.path.realpath(target)
+        if place in seen:
+            raise OutputError(f"{target}: two reports would be written there; name another file for one of them")
+        seen.add(place)
+
+
+def _replaces(path: str) -> bool:
+    """Tells a file, or a free name, from a device or a pipe, which takes one report after the other."""
+    return not os.path.exists(path) or os.path.isfile(path)
 
 
 def _identity(path: str) -> tuple[int, int] | None:

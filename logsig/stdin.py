@@ -17,12 +17,12 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import BinaryIO, Self
 
+from logsig import signals
+
 SILENCE = 2.0
 """Seconds without a first byte after which the user is told that we wait."""
 GRACE = 10.0
 """Seconds that a log may still take after SIGTERM: its writer got the signal too and has last words."""
-INTERRUPTED = 130
-TERMINATED = 143
 
 Say = Callable[[str], None]
 
@@ -133,22 +133,23 @@ class Copy:
 
 
 class Patience:
-    """While a log is read from stdin: the first Ctrl-C lets it end, the second stops at once; SIGTERM gives it 10 s.
+    """While a log is read from stdin: the first Ctrl-C lets it end, the second stops at once; others give it 10 s.
 
     Ctrl-C reaches the job as well as its reader, and what the job says last is what explains it.
     """
 
     def __init__(self, stdin: Stdin, say: Say) -> None:
         self.code: int | None = None
-        """130 or 143 once a signal came."""
+        """The exit code once a signal came."""
         self._stdin = stdin
         self._say = say
         self._before: list[tuple[int, object]] = []
 
     def __enter__(self) -> Self:
-        wanted = [(signal.SIGINT, self._interrupt)]
+        ends = signals.heard()
+        wanted = [(number, self._interrupt if number == signals.INTERRUPT else self._terminate) for number in ends]
         if sys.platform != "win32":
-            wanted += [(signal.SIGTERM, self._terminate), (signal.SIGALRM, self._time_is_up)]
+            wanted.append((signal.SIGALRM, self._time_is_up))
         self._before = [(number, signal.signal(number, handler)) for number, handler in wanted]
         return self
 
@@ -163,13 +164,13 @@ class Patience:
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
         if self.code is not None:
             raise KeyboardInterrupt
-        self.code = INTERRUPTED
+        self.code = signals.code(signals.INTERRUPT)
         self._say("interrupted: reading the log to its end, then the diagnosis (Ctrl-C again stops at once)")
 
-    def _terminate(self, _number: int, _frame: FrameType | None) -> None:
+    def _terminate(self, number: int, _frame: FrameType | None) -> None:
         if self.code is not None:
-            sys.exit(TERMINATED)
-        self.code = TERMINATED
+            sys.exit(signals.code(number))
+        self.code = signals.code(number)
         self._say(f"terminated: reading the log for {GRACE:.0f} more seconds, then the diagnosis")
         signal.setitimer(signal.ITIMER_REAL, GRACE)
 
@@ -178,21 +179,21 @@ class Patience:
 
 
 class Calls:
-    """While a log is followed: the first Ctrl-C or SIGTERM asks for the diagnosis so far, the second stops at once.
+    """While a log is followed: the first signal to end asks for the diagnosis so far, the second stops at once.
 
     They reach a job whose output is piped here as well: its last words are still read, for ``grace`` seconds.
     """
 
     def __init__(self, say: Say, grace: float = 0.0) -> None:
         self.code: int | None = None
-        """130 or 143 once a signal came."""
+        """The exit code once a signal came."""
         self._say = say
         self._grace = grace
         self._since = 0.0
         self._before: list[tuple[int, object]] = []
 
     def __enter__(self) -> Self:
-        self._before = [(number, signal.signal(number, self._come)) for number in (signal.SIGINT, signal.SIGTERM)]
+        self._before = [(number, signal.signal(number, self._come)) for number in signals.heard()]
         return self
 
     def __exit__(
@@ -206,7 +207,7 @@ class Calls:
         return self.code is not None and time.monotonic() - self._since >= self._grace
 
     def _come(self, number: int, _frame: FrameType | None) -> None:
-        code = INTERRUPTED if number == signal.SIGINT else TERMINATED
+        code = signals.code(number)
         if self.code is not None:
             sys.exit(code)
         self.code, self._since = code, time.monotonic()

@@ -355,6 +355,50 @@ def test_termination_still_diagnoses():
     assert b"KeyError" in out
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no hangup there")
+def test_a_hangup_still_diagnoses():
+    """So it is where the connection to the machine breaks."""
+    code, out, err = _interrupted(signal.SIGHUP)
+    assert code == 129
+    assert b"KeyError" in out
+    assert b"Traceback" not in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize(("number", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+@pytest.mark.parametrize("late", range(4))
+def test_an_end_while_starting_is_quiet(number, code, late):
+    """From the first own line on, also while modules are imported: no traceback, the exit code of a shell."""
+    slow = (
+        "import sys, time, logsig.__main__ as begin\n"
+        "class Slow:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {('click', 'logsig.cli', 'logsig.commands', 'logsig.commands.diagnose')[late]!r}:\n"
+        "            print('here', flush=True)\n"
+        "            time.sleep(30)\n"
+        "sys.meta_path.insert(0, Slow())\n"
+        "sys.argv = ['logsig', '-']\n"
+        "begin.main()\n"
+    )
+    words = [sys.executable, "-c", slow]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"here\n"
+        process.send_signal(getattr(signal, number))
+        _, err = process.communicate(timeout=60)
+        assert (process.returncode, err.strip()) == (code, b"")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no hangup there")
+def test_a_hangup_that_is_ignored_stays_ignored():
+    """As under ``nohup``."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        code, _, err = _interrupted(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert (code, err) == (0, b"")
+
+
 def test_closed_pipe_is_a_quiet_end(log):
     """``logsig … | head -1`` says nothing on stderr."""
     script = f"{sys.executable} -m logsig {log} | head -n 1; exit ${{PIPESTATUS[0]}}"

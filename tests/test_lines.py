@@ -553,3 +553,11 @@ def test_a_healthy_log_behind_an_unknown_text_is_healthy(tmp_path):
         shown = tmp_path / "job.log"
         shown.write_bytes(b"".join(prefix.encode() + line for line in log.read_bytes().splitlines(keepends=True)))
         assert logsig.analyze([str(shown)], logsig.load_catalog()).outcome == "healthy"
+
+
+def test_a_label_without_a_number_is_no_task():
+    """Honcho and foreman: a process type may have no number of its own."""
+    found = read(
+        "20:02:06 system    | web.1 started (pid=7)\n20:02:06 web.1     | started\n20:02:07 rank3.1   | started\n"
+    )
+    assert [line.text for line in found] == ["web.1 started (pid=7)", "started", "started"]

@@ -168,3 +168,18 @@ def test_what_is_said_stays_on_its_lines(capsys):
     """One line a message, whatever a name in it holds."""
     outputs.say("a\nb\x1b[31m", "::error::c")
     assert capsys.readouterr().err == "logsig: a\\nb\n: :error::c\n"
+
+
+def test_two_reports_in_one_file_are_refused(tmp_path, capsys, monkeypatch):
+    """The second would replace the first; a device, a step summary and stdout take both."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.log").write_text("step 1\n")
+    (tmp_path / "link").symlink_to("a")
+    for words in (["-O", "html=a", "-O", "json=./a"], ["-O", "html=a", "-o", "a"], ["-O", "html=link", "-o", "a"]):
+        assert cli.run(["x.log", *words]) == 2
+        assert "two reports would be written there; name another file for one of them" in capsys.readouterr().err
+        assert not (tmp_path / "a").exists()
+    assert cli.run(["scan", "x.log", "-O", "csv=a", "-O", "jsonl=a"]) == 2
+    outputs.refuse_twice(
+        ["-", "-", "/dev/null", "/dev/null", "sum", "sum", "b", None, None], {"GITHUB_STEP_SUMMARY": "sum"}
+    )

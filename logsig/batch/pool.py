@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
+from logsig import signals
+
 TRIES = 2
 HEADER = struct.Struct("<BI")
 AT, ANSWER, DONE, FAULT = range(4)
@@ -339,8 +341,8 @@ def _serve(work: Work, todo: int, answers: int, memory: int) -> None:
     """Does units until there are none; never returns."""
     code = 1
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in signals.heard():
+            signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
         _limit(memory)
         while (unit := _receive(todo)) is not None:
             for job, value in work(*unit):

@@ -144,12 +144,14 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> No
       1        with --fail-on: such a failure was found
       2        usage, a missing path, a bad signature, a report not written
       3        an input was unreadable in part; the rest was diagnosed
-      130 143  interrupted
+      129 130 143  interrupted
     """  # noqa: D301 - click's mark for a paragraph kept as it is
     require_log(ctx, paths)
     chosen = Chosen(**options)
     targets = _targets(chosen)
-    outputs.spare_inputs(paths or (STDIN,), [*(target.path for target in targets), chosen.keep])
+    files = [*(target.path for target in targets), chosen.keep]
+    outputs.spare_inputs(paths or (STDIN,), files)
+    outputs.refuse_twice(files)
     if chosen.follow:
         ctx.exit(_follow(paths or (STDIN,), chosen, targets))
     found, signal_code = _analyse(paths or (STDIN,), chosen)
@@ -211,7 +213,7 @@ def _catalog(chosen: Chosen) -> Catalog:
 
 
 def _analyse(paths: tuple[str, ...], chosen: Chosen) -> tuple[Diagnosis, int | None]:
-    """Runs the line; gives the diagnosis, and 130 or 143 where a signal came while stdin was read."""
+    """Runs the line; gives the diagnosis, and an exit code where a signal came while stdin was read."""
     import logsig
 
     catalog = _catalog(chosen)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from logsig import signals
 from logsig.errors import OutputError
 from logsig.options import COLOR, LOG, FormatFile, Size
 
@@ -31,7 +32,6 @@ STDOUT = "-"
 PROBLEMS = 3
 FAILURE_FOUND = 1
 SEVERITIES = {"error": ("error", "fatal"), "fatal": ("fatal",)}
-SIGNALS = {"SIGINT": 130, "SIGTERM": 143}
 
 
 class Format(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
@@ -148,7 +148,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> No
       1        with --fail-on: a job failed so
       2        usage, a missing path, a bad signature
       3        something was not read, stored or written; the summary names it, all else is done
-      130 143  interrupted; what was done is shown and stored
+      129 130 143  interrupted; what was done is shown and stored
     """  # noqa: D301 - click's mark for a paragraph kept as it is
     if not paths:
         click.echo(ctx.get_help())
@@ -205,7 +205,9 @@ def _scan(paths: tuple[str, ...], plan: Plan, chosen: Chosen) -> int:
     from logsig.batch.rows import Rows
 
     _check_formats(chosen)
-    outputs.spare_inputs(paths, [path for _, path in chosen.targets])
+    written = [path for _, path in chosen.targets]
+    outputs.spare_inputs(paths, written)
+    outputs.refuse_twice(written)
     manner = Manner(chosen.thorough, chosen.max_bytes, chosen.baseline, _reports_folder(chosen))
     asked = scanning.Asked(
         paths, manner, chosen.jobs, chosen.signatures, chosen.store, chosen.timeout, chosen.memory or scanning.MEMORY
@@ -389,15 +391,15 @@ def _interruptible(stop: Stop) -> Iterator[_Interruption]:
     def interrupt(number: int, _frame: object) -> None:
         if stop.asked is not None:
             raise KeyboardInterrupt
-        found.code = SIGNALS[signal.Signals(number).name]
+        found.code = signals.code(number)
         stop.ask()
 
-    before = {name: signal.signal(getattr(signal, name), interrupt) for name in SIGNALS if hasattr(signal, name)}
+    before = {number: signal.signal(number, interrupt) for number in signals.heard()}
     try:
         yield found
     finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _drop_stdout() -> None:
