@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from logsig.engine import Engine, make_engine
-from logsig.inputs import Desk, Place, Skipped, Stream, place_of, spread
+from logsig.inputs import Desk, Place, Skipped, Stream, loss_of_all, place_of, spread
 from logsig.inputs.naming import order
 from logsig.model import Scan
 from logsig.skim import Search, Skimmed, skim_all
@@ -38,12 +38,16 @@ def scan(  # noqa: PLR0913 (all but two have names)
     """Reads all inputs once and keeps the excerpts around literals, the heads and the tails."""
     searcher = make_engine(engine) if isinstance(engine, Sequence) else engine
     desk = Desk(stdin)
-    items = list(spread([place_of(path, desk) for path in paths]))
-    places = [item for item in items if isinstance(item, Place)]
+    groups = [list(spread([place])) for place in [place_of(path, desk) for path in paths]]
+    places = [item for group in groups for item in group if isinstance(item, Place)]
     results = skim_all(places, Search(searcher, Limits.shared(len(places)), max_bytes), jobs, meanwhile)
     found: list[Skimmed | Skipped] = []
-    for item in items:
-        found.extend([item] if isinstance(item, Skipped) else _members(next(results)))
+    for group in groups:
+        parts: list[Skimmed | Skipped] = []
+        for item in group:
+            parts += [item] if isinstance(item, Skipped) else _members(next(results))
+        left_out = [part for part in parts if isinstance(part, Skipped)]
+        found += parts if len(left_out) < len(parts) else loss_of_all(left_out)
     return together(found, searcher)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from logsig import lines
 from logsig.blocks import StreamSource, cut
 from logsig.errors import InputError
-from logsig.inputs import Desk, Leaf, Place, Skipped, leaves, place_of, spread
+from logsig.inputs import Desk, Leaf, Place, Skipped, leaves, loss_of_all, place_of, spread
 from logsig.model import Excerpt, LogLine, Source
 from logsig.skim import open_leaf
 
@@ -51,12 +51,18 @@ class Whole:
     def leaves(self) -> Iterator[Leaf]:
         """Opens the inputs one after the other."""
         desk = Desk()
-        for item in spread([place_of(path, desk) for path in self._paths]):
-            for leaf in leaves(item) if isinstance(item, Place) else [item]:
-                if isinstance(leaf, Skipped):
-                    self._doubt(f"{self._name(leaf.path)}: {leaf.reason}", is_loss=leaf.unreadable)
-                else:
-                    yield leaf
+        for place in [place_of(path, desk) for path in self._paths]:
+            left_out: list[Skipped] = []
+            has_log = False
+            for item in spread([place]):
+                for leaf in leaves(item) if isinstance(item, Place) else [item]:
+                    if isinstance(leaf, Skipped):
+                        left_out.append(leaf)
+                    else:
+                        has_log = True
+                        yield leaf
+            for leaf in left_out if has_log else loss_of_all(left_out):
+                self._doubt(f"{self._name(leaf.path)}: {leaf.reason}", is_loss=leaf.unreadable)
 
     def blocks(self, leaf: Leaf) -> Iterator[tuple[int, bytes]]:
         """Gives an input in blocks of whole lines, each with the number of its first line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -546,3 +547,17 @@ def test_a_log_that_may_not_be_read_is_not_a_usage_error(command, tmp_path, monk
     log.write_text("ValueError: boom\n")
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
     assert cli.run([*command, str(log)]) != 2, capsys.readouterr().err
+
+
+def test_what_could_not_be_read_is_not_called_empty(log, capsys):
+    """A folder of which nothing is a log, and a gzip that is cut at once: exit 3, and the headline says so."""
+    log.unlink()
+    (log.parent / "core").write_bytes(bytes(range(20)) * 100)
+    (log.parent / "d").mkdir()
+    (log.parent / "d" / "cut.log.gz").write_bytes(gzip.compress(b"step 1\n" * 9999)[:12])
+    for words in (["d"], ["d/cut.log.gz"], ["."]):
+        assert cli.run([*words, "--color", "never"]) == 3
+        assert capsys.readouterr().out.startswith("Nothing could be read, so there is nothing to diagnose.\n")
+    (log.parent / "nothing.log").touch()
+    assert cli.run(["nothing.log"]) == 0
+    assert capsys.readouterr().out.startswith("The log is empty: there is nothing to diagnose.\n")

@@ -8,6 +8,7 @@ import lzma
 import os
 import tarfile
 import zipfile
+import zlib
 from importlib import import_module
 
 import pytest
@@ -462,3 +463,62 @@ def test_every_input_has_the_same_shape():
         assert isinstance(module.PRIORITY, int)
         assert module.accepts.__annotations__ == {"place": "Place", "return": "bool"}
         assert module.read.__annotations__ == {"place": "Place", "return": "Iterator[Item]"}
+
+
+# ---------------------------------------------------------------- what a cut or an emptied log still tells
+
+PADDING = 5000
+"""Zeros in front of a log that was emptied while its writer went on; more than is looked at to tell the kind."""
+
+
+@pytest.mark.parametrize("padding", [700, PADDING, 1 << 20])
+def test_a_log_behind_zeros_is_read_wherever_it_lies(padding, tmp_path):
+    padded = b"\0" * padding + LOG
+    put(tmp_path, "d/a.log", padded)
+    put(tmp_path, "x.zip", zipped([("a.log", padded)]))
+    put(tmp_path, "x.tar", tarred([("a.log", padded)]))
+    put(tmp_path, "d2/a.log.gz", gzip.compress(padded))
+    for name in ("d", "x.zip", "x.tar", "d2"):
+        found = read(tmp_path / name)
+        assert found.hits == {"CUDA error": 1}, name
+        assert (found.doubts, found.unreadable) == ((), False), name
+
+
+def test_zeros_alone_and_what_is_binary_behind_them_are_left_out(tmp_path):
+    put(tmp_path, "train.log", b"text\n")
+    put(tmp_path, "zeros", b"\0" * PADDING)
+    put(tmp_path, "core", b"\0" * PADDING + bytes(range(20)) * 100)
+    found = read(tmp_path)
+    assert text(found) == b"text\n"
+    assert found.doubts == tuple(f"{tmp_path / name}: left out: binary" for name in ("core", "zeros"))
+    assert not found.unreadable
+
+
+def test_a_folder_or_archive_of_which_nothing_is_a_log_is_a_loss(tmp_path):
+    binary = bytes(range(20)) * 100
+    put(tmp_path, "good.log")
+    put(tmp_path, "d/core", binary)
+    put(tmp_path, "x.zip", zipped([("core", binary)]))
+    for name in ("d", "x.zip"):
+        assert read(tmp_path / name).unreadable, name
+        found = read(tmp_path / "good.log", tmp_path / name)
+        assert (text(found)[:20], found.unreadable) == (LOG[:20], True), name
+
+
+@pytest.mark.parametrize("missing", [100, 5_000, 60_000])
+@pytest.mark.parametrize("kind", ["tar", "tar.gz", "second member"])
+def test_a_cut_archive_gives_its_member_to_the_last_byte(kind, missing, tmp_path):
+    log = b"".join(b"step %d\n" % number for number in range(200_000))
+    tar = tarred([("a.log", log)] if kind != "second member" else [("0.log", b"first\n"), ("a.log", log)])
+    start = tar.index(b"step 0\n")
+    cut = tar[: start + len(log) - missing]
+    if kind == "tar.gz":
+        packed = zlib.compressobj(6, zlib.DEFLATED, 31)
+        cut = packed.compress(cut) + packed.flush(zlib.Z_SYNC_FLUSH)  # all of it can be unpacked, the end is missing
+    path = put(tmp_path, "x.tar.gz" if kind == "tar.gz" else "x.tar", cut)
+    found = read(path)
+    assert text(found).endswith(log[: len(log) - missing][-2000:])
+    assert found.unreadable
+    (doubt,) = found.doubts
+    assert doubt.startswith(f"{path}!/a.log: ")
+    assert "its end is missing" in doubt

@@ -247,6 +247,11 @@ def leaves(place: Place) -> Iterator[Leaf | Skipped]:
         place.close()
 
 
+def loss_of_all(found: list[Skipped]) -> list[Skipped]:
+    """What the user named and of which nothing is a log: that it was left out is a loss, as an empty folder is."""
+    return [item._replace(unreadable=True) for item in found]
+
+
 def fault(error: BaseException) -> str:
     """Says in a few words what went wrong in reading."""
     if isinstance(error, OSError) and error.strerror:

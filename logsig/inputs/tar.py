@@ -28,39 +28,54 @@ def read(place: Place) -> Iterator[Item]:
             for count, member in enumerate(archive):
                 if count >= MEMBERS:
                     raise DamagedError(f"more than {MEMBERS:,} members; read no further")
-                content: Any = archive.extractfile(member) if member.isreg() and left_out.takes(member.name) else None
-                if content is not None:
-                    yield place.inside(_Member(content), member.name)
+                if member.isreg() and left_out.takes(member.name):
+                    content: Any = archive.extractfile(member) if member.issparse() else vars(archive)["fileobj"]
+                    yield place.inside(_Member(content, member.size, whole), member.name)
                 known.clear()
     except tarfile.TarError as error:
-        raise DamagedError(f"damaged tar: {error}") from error
+        whole.fault = whole.fault or DamagedError(f"damaged tar: {error}")
     yield from left_out.said(place)
+    if whole.fault is not None and not whole.is_told:
+        raise whole.fault
 
 
 class _Whole:
-    """A stream that fills each request, as tarfile expects."""
+    """A stream that fills each request, as tarfile expects; a fault on the way is its end, and what was read counts."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
+        self.fault: Exception | None = None
+        self.is_told = False
+        """A member that ends there has said so."""
 
     def read(self, size: int, /) -> bytes:
         parts: list[bytes] = []
-        while size > 0 and (part := self._stream.read(size)):
-            parts.append(part)
-            size -= len(part)
+        try:
+            while size > 0 and self.fault is None and (part := self._stream.read(size)):
+                parts.append(part)
+                size -= len(part)
+        except (OSError, EOFError, DamagedError) as error:
+            self.fault = error
         return b"".join(parts)
 
 
 class _Member:
-    """A member's bytes; tarfile's own faults become ours."""
+    """A member's bytes, to where the archive ends; tarfile's own reader would give none of the last request."""
 
-    def __init__(self, content: Any) -> None:
+    def __init__(self, content: Any, size: int, whole: _Whole) -> None:
         self._content = content
+        self._left = size
+        self._whole = whole
 
     def read(self, size: int, /) -> bytes:
         import tarfile
 
         try:
-            return bytes(self._content.read(size))
+            piece = bytes(self._content.read(min(size, self._left)))
         except tarfile.TarError as error:
             raise DamagedError(f"damaged tar: {error}") from error
+        if self._left and not piece:
+            self._whole.is_told = True
+            raise self._whole.fault or DamagedError("the tar is cut: its end is missing")
+        self._left -= len(piece)
+        return piece

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from logsig.inputs import Item, Leaf, Place, Skipped
+from logsig.inputs import Item, Leaf, Place, Prefetched, Skipped, Stream
 
 PRIORITY = 100
+STEP = 1 << 16
 CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\r\x1b\b\f")
 
 
@@ -16,16 +17,38 @@ def accepts(place: Place) -> bool:  # noqa: ARG001  (one signature for all input
 
 
 def read(place: Place) -> Iterator[Item]:
-    """Gives the file for reading at any offset, or the stream; what looks binary only where the user named it."""
-    if _is_binary(place.head):
+    """Gives the file for reading at any offset, or the stream; what looks binary only where the user named it.
+
+    A log that was emptied while its writer went on begins with zeros, up to where the writer was: they tell nothing.
+    """
+    stream: Stream | None = None if place.disk is not None else place.open()
+    head = place.head.lstrip(b"\0")
+    if place.head and not head:
+        rest = Prefetched(_Unpadded(stream or place.open()))
+        head, stream = rest.head or place.head, stream and rest
+    if _is_binary(head):
         if not place.is_named:
             yield Skipped(place.path, "left out: binary", unreadable=False)
             return
         yield Skipped(place.path, "looks binary; read as if it were text", unreadable=False)
-    if place.disk is not None:
-        yield Leaf(place.origin, disk=place.disk)
-    else:
-        yield Leaf(place.origin, stream=place.open())
+    yield Leaf(place.origin, disk=place.disk) if stream is None else Leaf(place.origin, stream=stream)
+
+
+class _Unpadded:
+    """A stream from its first byte on that isn't zero."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._has_begun = False
+
+    def read(self, size: int, /) -> bytes:
+        """Gives what is there: at least a byte before the end."""
+        piece = self._stream.read(size) or b""
+        while piece and not self._has_begun:
+            more = piece.lstrip(b"\0")
+            self._has_begun = bool(more)
+            piece = more or self._stream.read(STEP) or b""
+        return piece
 
 
 def _is_binary(head: bytes) -> bool:

@@ -18,6 +18,8 @@ _NO_CAUSE = {
     "interrupted": "The job was stopped from outside.",
     "empty": "The log is empty: there is nothing to diagnose.",
 }
+_UNREAD = "Nothing could be read, so there is nothing to diagnose."
+"""In place of an empty log."""
 
 
 def verdict(diagnosis: Diagnosis) -> str:
@@ -61,6 +63,8 @@ def who(diagnosis: Diagnosis) -> str:
 
 
 def _without_cause(diagnosis: Diagnosis) -> str:
+    if diagnosis.outcome == "empty" and diagnosis.unreadable:
+        return _UNREAD
     if diagnosis.outcome in _NO_CAUSE:
         return _NO_CAUSE[diagnosis.outcome]
     return f"The job failed and no known signature explains it; {_lower_first(who(diagnosis))}."
