@@ -60,7 +60,7 @@ def _log(case: Path, size: int, first: str, day: str, rng: random.Random) -> byt
     text = re.sub(r"\b20\d\d-\d\d-\d\d(?=[ T_])", day, text)
     text = NODES.sub(first, text)
     lines = text.splitlines(keepends=True)
-    at = next((number + 1 for number, line in enumerate(lines) if STEP.search(line)), min(3, len(lines)))
+    at = next((number + 1 for number, line in enumerate(lines) if STEP.search(line)), 0)  # never inside a traceback
     filler = _filler(lines, size - sum(map(len, lines)), rng)
     whole = "".join([*lines[:at], *filler, *lines[at:]])
     return whole.encode("utf-8", "surrogateescape")

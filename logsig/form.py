@@ -44,10 +44,14 @@ class Form:
     """The collector's clock and the processes' own differ, so that one can't stand in for the other."""
 
 
-def settle(windows: Windows, prefixes: Prefixes) -> Form:
-    """The form of a file, from windows of consecutive lines."""
+def peeled_once(prefixes: Prefixes) -> Peel:
+    """Peels without any weak dialect and remembers what it gave: a sample is looked at several times."""
+    return cache(prefixes.peeler().peel_whole)
+
+
+def settle(windows: Windows, prefixes: Prefixes, plain: Peel) -> Form:
+    """The form of a file, from windows of consecutive lines; ``plain`` is ``peeled_once``."""
     lines = [line for window in windows for line in window]
-    plain = cache(prefixes.peeler().peel_whole)
     dialect = prefixes.decide(lines, plain)
     peeler = prefixes.peeler(dialect)
     peel = cache(peeler.peel_whole) if dialect.known else plain
@@ -124,7 +128,7 @@ def _rejoined(windows: Windows, begins: Callable[[str], bool], form: Form) -> li
     return joined
 
 
-def constant(windows: Windows, prefixes: Prefixes) -> str:
+def constant(windows: Windows, prefixes: Prefixes, plain: Peel) -> str:
     """The text that some collector puts before every line (``stdout: ``, ``- ``); empty where there is none.
 
     A text that no dialect knows is one only if nearly every line has it and the lines show far more behind it than
@@ -140,18 +144,20 @@ def constant(windows: Windows, prefixes: Prefixes) -> str:
     candidates = [shared[: at + 1] for at, character in enumerate(shared) if character == " "]
     if not candidates:
         return ""
-    said = cache(prefixes.peeler().peel_whole)
-    known = prefixes.peeler(prefixes.decide(lines, said)).peel_whole
-    plain = sum(bool(known(line).layers) for line in lines)
-    if plain > 0.1 * len(lines):
+    few, many = 0.1 * len(lines), max(3, 0.15 * len(lines))
+    if sum(bool(plain(line).layers) for line in lines) > few:
         return ""
-    gains = {text: sum(_tells(line[len(text) :], said) for line in lines) for text in candidates}
+    gains = {text: sum(_tells(line[len(text) :], plain) for line in lines) for text in candidates}
     best = max(candidates, key=lambda text: (gains[text], -len(text)))
-    return best if gains[best] >= max(3, plain + 0.15 * len(lines)) else ""
+    if gains[best] < many:
+        return ""
+    known = prefixes.peeler(prefixes.decide(lines, plain)).peel_whole
+    before = sum(bool(known(line).layers) for line in lines)
+    return best if before <= few and gains[best] >= max(many, before + 0.15 * len(lines)) else ""
 
 
-def _tells(text: str, said: Peel) -> bool:
-    return text.startswith(_TRACEBACK) or bool(said(text).layers)
+def _tells(text: str, plain: Peel) -> bool:
+    return text.startswith(_TRACEBACK) or bool(plain(text).layers)
 
 
 def _shared(lines: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from logsig import boxes, escapes, journal, rejoin
-from logsig.form import beginnings, constant, settle
+from logsig.form import beginnings, constant, peeled_once, settle
 from logsig.inputs import naming
 from logsig.late import late
 from logsig.model import Excerpt, LogLine, Origin, Source
@@ -106,9 +106,10 @@ class _FileReader:
         self.path = path
         self.excerpts = excerpts
         self.pieces = [list(_pieces(excerpt)) for excerpt in excerpts]
-        if text := constant(_sample(self.pieces), prefixes):
+        plain = peeled_once(prefixes)
+        if text := constant(_sample(self.pieces), prefixes, plain):
             self.pieces = [[_behind(text, piece) for piece in part] for part in self.pieces]
-        self.form = settle(_sample(self.pieces), prefixes)
+        self.form = settle(_sample(self.pieces), prefixes, plain)
         self.peeler = prefixes.peeler(self.form.dialect)
         self.depth = self.form.depth if self.form.width else MAX_LAYERS
         self.blocks = boxes.Blocks()
