@@ -126,6 +126,19 @@ def test_a_running_job_that_once_complained_is_no_failure(read):
     assert (row.outcome, row.group, row.is_failed) == ("unfinished", None, False)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "test_bad (tests.T) ... Traceback (most recent call last):\n"
+        '  File "/t/cfg.py", line 9, in load\n    raise ValueError("expected")\nValueError: expected\nok\n\nRan 1 test\n',
+        "Trial 5 failed with value nan.\nTrial 6 finished with value: 0.93\nStudy of 6 trials\n",
+    ],
+)
+def test_a_job_that_went_on_behind_a_grave_word_is_no_failure(read, text):
+    row = read(text)
+    assert (row.outcome, row.group, row.is_failed) == ("unfinished", None, False)
+
+
 def test_what_only_a_witness_tells_is_grouped_by_what_was_printed(read):
     text = (
         "step=1 loss=2\nmystery: fatal lane failure {} in cell 9\nsrun: error: gpu1: task 0: Exited with exit code 3\n"

@@ -411,6 +411,18 @@ def test_links_that_loop_end_and_each_file_is_read_once(tmp_path):
     assert text(read(tmp_path, tmp_path / "a" / "train.log", tmp_path / "a")) == b"once\n"
 
 
+def test_a_report_of_our_own_among_logs_is_left_out(tmp_path, capfd):
+    from logsig import cli
+
+    put(tmp_path, "train.log", b"[rank1]: Traceback (most recent call last):\n[rank1]: ValueError: x\n")
+    for name, form in {"report.txt": "text", "answer.jsonl": "jsonl", "answer": "json"}.items():
+        assert cli.run(["diagnose", str(tmp_path / "train.log"), "-f", form, "-o", str(tmp_path / name)]) == 0
+    found = read(tmp_path)
+    assert text(found) == b"[rank1]: Traceback (most recent call last):\n[rank1]: ValueError: x\n"
+    assert [doubt.rpartition(": ")[2] for doubt in found.doubts] == ["a report of logsig, not a log"] * 3
+    assert text(read(tmp_path / "report.txt")).startswith(b"No failure and no end")  # named, it is read
+
+
 def test_a_binary_file_among_logs_is_left_out(tmp_path):
     put(tmp_path, "train.log", b"text\n")
     path = put(tmp_path, "core.4711", bytes(range(20)) * 100)

@@ -301,6 +301,26 @@ def test_a_second_scan_reads_nothing_again_and_says_what_is_known(scan, logs):
     assert [line for line in first if line["type"] == "job"] == [line for line in second if line["type"] == "job"]
 
 
+def test_what_is_no_job_by_its_content_is_left_out_and_not_read_again(scan, logs):
+    (logs / "hostfile").write_text("gpu-0001 slots=8\ngpu-0002 slots=8\n")
+    (logs / "packages.txt").write_text("torch==2.6.0\nnumpy==2.1.0\n")
+    assert cli.run(["diagnose", "logs/slurm-101.out", "-o", "logs/report.txt"]) == 0
+    assert cli.run(["diagnose", "logs/slurm-103.out", "-o", "logs/slurm-103.report"]) == 0
+    scan("-o", "logs/kinds.txt", "-O", "jsonl=logs/kinds.jsonl")
+    for remembered in (0, 5):
+        found = lines_of(scan("-f", "jsonl", "--store", "s.db")[1])
+        assert [line["job"] for line in found if line["type"] == "job"] == [
+            f"logs/slurm-{n}.out" for n in range(101, 106)
+        ]
+        assert (found[-1]["left_out"], found[-1]["remembered"]) == (6, remembered)
+    assert "6 files left out" in scan("--store", "s.db")[1]
+
+
+def test_a_named_file_is_a_job_whatever_it_holds(scan, logs):
+    (logs / "hostfile").write_text("gpu-0001 slots=8\n")
+    assert lines_of(scan("-f", "jsonl", at="logs/hostfile")[1])[0]["outcome"] == "unfinished"
+
+
 def test_what_is_gone_and_what_is_back_is_said(scan, logs):
     scan("--store", "s.db")
     (logs / "slurm-105.out").rename("away")

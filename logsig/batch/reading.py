@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from logsig.batch import layout
+from logsig.batch import documents, layout
 from logsig.batch.archives import member_of
 from logsig.batch.model import Job, Row
 from logsig.batch.pool import BEGINS
@@ -179,6 +179,8 @@ class Reader:
             return None
         if answer.found is None:
             return unread(job, answer.problems[0] if answer.problems else "it holds nothing to read", answer.problems)
+        if documents.is_one(job, answer):
+            return None
         return row_of(job, answer, self._catalog, self._manner)
 
 

@@ -94,6 +94,8 @@ class _Scanning:
         self._problems: list[Problem] = []
         self._missing = set(range(len(plan.jobs)))
         self._remembered = 0
+        self._left_out = 0
+        """Files that turned out to be no logs."""
         self._next = 0
         """The job whose row is handed on next."""
 
@@ -135,9 +137,8 @@ class _Scanning:
         for answer in answers:
             job = self._plan.jobs[answer.job]
             text = answer.value if answer.error is None else unread(job, answer.error, set_aside=True).to_json()
-            if text:
-                self._rows.add(answer.job, text)
-                self._remember(job, answer.error, text)
+            self._take(answer.job, text)
+            self._remember(job, answer.error, text)
             self._missing.discard(answer.job)
             yield answer.job
 
@@ -163,6 +164,13 @@ class _Scanning:
         return max(PATIENCE, self._plan.jobs[job].size / SLOWEST)
 
     # ------------------------------------------------------------ rows
+
+    def _take(self, at: int, text: str) -> None:
+        """Keeps a row; what is no log after all has none."""
+        if text:
+            self._rows.add(at, text)
+        else:
+            self._left_out += len(self._plan.jobs[at].logs)
 
     def _hand_on(self, *, is_over: bool = False) -> None:
         """Hands on the rows whose turn it is; at the end of an interrupted scan those that lie further on, too."""
@@ -208,16 +216,16 @@ class _Scanning:
             for at, job in enumerate(self._plan.jobs):
                 text = self._store.known(job)
                 if text is not None and self._has_report(job, text):
-                    self._rows.add(at, text)
+                    self._take(at, text)
                     self._missing.discard(at)
-            self._remembered = len(self._plan.jobs) - len(self._missing)
+            self._remembered = len(self._rows)
         except (StoreError, sqlite3.Error) as error:
             self._lose_store(error)
 
     def _has_report(self, job: Job, text: str) -> bool:
         """Tells a row whose single report, where one is asked for, was written before."""
         folder = self._asked.manner.reports
-        if folder is None or os.path.exists(os.path.join(folder, report_name(job.name))):
+        if folder is None or not text or os.path.exists(os.path.join(folder, report_name(job.name))):
             return True
         return Row.from_json(text).group is None
 
@@ -225,7 +233,7 @@ class _Scanning:
         if self._store is None or error is not None:
             return
         try:
-            self._store.add(job, Row.from_json(text), text)
+            self._store.add(job, Row.from_json(text) if text else None, text)
         except StoreError as fault:
             self._lose_store(fault)
 
@@ -246,7 +254,8 @@ class _Scanning:
             except (StoreError, sqlite3.Error) as error:
                 self._lose_store(error)
         summary = self._tally.summary(self._plan, baseline, self._remembered, len(self._missing), self._problems)
-        return Verdict(groups, gone, test, replace(summary, since=past.since if past else None))
+        left_out = summary.left_out + self._left_out
+        return Verdict(groups, gone, test, replace(summary, left_out=left_out, since=past.since if past else None))
 
     def _past(self) -> tuple[Past | None, tuple[Group, ...]]:
         if self._store is None:

@@ -141,14 +141,15 @@ class Store:
             ).lastrowid
 
     def known(self, job: Job) -> str | None:
-        """Gives the remembered row of a job, where nothing changed since."""
+        """Gives the remembered row of a job, where nothing changed since; empty for what was no log."""
         key, stamp = _key(job), self._stamp(job)
         found = self._database.execute("SELECT stamp, row FROM jobs WHERE key = ?", (key,)).fetchone()
         return found[1] if found is not None and found[0] == stamp else None
 
-    def add(self, job: Job, row: Row, text: str) -> None:
-        """Remembers a row; it is on disk within a second or so."""
-        self._pending.append((_key(job), self._stamp(job), text, row.outcome, row.group, row.ended))
+    def add(self, job: Job, row: Row | None, text: str) -> None:
+        """Remembers a row, or that there is none; it is on disk within a second or so."""
+        told = (row.outcome, row.group, row.ended) if row is not None else (None, None, None)
+        self._pending.append((_key(job), self._stamp(job), text, *told))
         if time.monotonic() - self._written > EVERY:
             self.flush()
 
@@ -250,7 +251,7 @@ class Store:
 
     def rows(self) -> Iterator[Row]:
         """Gives every remembered row, in order of time."""
-        for (text,) in self._database.execute("SELECT row FROM jobs ORDER BY ended, key"):
+        for (text,) in self._database.execute("SELECT row FROM jobs WHERE row != '' ORDER BY ended, key"):
             yield Row.from_json(text)
 
     def scans(self) -> list[tuple[int, str, str | None, str, int | None, int | None]]:

@@ -21,6 +21,11 @@ GRAVE = re.compile(
     r"\b(?:fatal|panic|abort(?:ed|ing)?|assert\w*|error|exception|fail(?:ed|ure|ing)?|killed|crash\w*)\b", re.IGNORECASE
 )
 
+WENT_WELL = re.compile(
+    r"\b(?:ok|pass(?:es|ed)|finish\w*|done|succe\w+|complet\w+|recover\w+|resum\w+|continu\w+)\b", re.IGNORECASE
+)
+"""Words of a job that went on: no grave word before them was its end."""
+
 
 def telling_line(found: Diagnosis, job: JobLog, catalog: Catalog) -> LogLine | None:
     """Gives the line that tells an unknown failure; None where the cause is known, or nothing stands out."""
@@ -36,10 +41,10 @@ def telling_line(found: Diagnosis, job: JobLog, catalog: Catalog) -> LogLine | N
 
 
 def _last_words(job: JobLog) -> list[LogLine]:
-    """Gives the lines at the end that no step follows: what trained on was no end."""
+    """Gives the lines at the end that neither a step nor a good word follows: what went on was no end."""
     words: list[LogLine] = []
     for line in reversed(job.lines[-END:]):
-        if read_step(line.text) is not None:
+        if read_step(line.text) is not None or (WENT_WELL.search(line.text) and not _is_grave(line)):
             break
         words.insert(0, line)
     return words

@@ -42,6 +42,8 @@ KINDS = (
 )
 OTHER_KINDS = frozenset(" ".join(KINDS).split())
 OTHER_NAMES = ("requirements", "constraints", "readme", "license", "notice", "cmakelists", ".")
+BESIDE = ("-wal", "-shm", "-journal")
+"""Ends of what SQLite keeps beside a database."""
 DUPLICATES = ("filtered_stdout.log", "filtered_stderr.log")
 
 
@@ -80,7 +82,7 @@ def why_not_a_log(name: str) -> str | None:
     if stem in DUPLICATES:
         return "repeats lines of the workers' own files"
     kind = stem.rpartition(".")[2] if "." in stem else ""
-    is_other = kind in OTHER_KINDS or stem.startswith(OTHER_NAMES) or ".tfevents." in stem
+    is_other = kind in OTHER_KINDS or stem.startswith(OTHER_NAMES) or stem.endswith(BESIDE) or ".tfevents." in stem
     return "not a log by its name" if is_other else None
 
 

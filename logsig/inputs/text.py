@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from logsig.inputs import Item, Leaf, Place, Prefetched, Skipped, Stream
+from logsig.late import late
 
 PRIORITY = 100
 STEP = 1 << 16
 CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\r\x1b\b\f")
+OWN = late(
+    rb"(?:\S.{0,200}\n){1,12}\n"  # the verdict, then what follows it
+    rb"(?:[a-z]+\[[a-z0-9-]+\]: |Ranks \(\d|note: no signature explains|Not seen\n  - |Why\n  - |Read\n  [a-z])"
+    rb"|outcome +cause +first +job\r?\n"
+    rb'|\{\s*"(?:schema": "logsig\.|type": "(?:job|plan)", "job": )'
+)
+"""How reports begin that logsig itself wrote: as text, and as JSON."""
 
 
 def accepts(place: Place) -> bool:  # noqa: ARG001  (one signature for all inputs)
@@ -31,6 +39,9 @@ def read(place: Place) -> Iterator[Item]:
             yield Skipped(place.path, "left out: binary", unreadable=False)
             return
         yield Skipped(place.path, "looks binary; read as if it were text", unreadable=False)
+    elif not place.is_named and OWN.match(place.head):
+        yield Skipped(place.path, "left out: a report of logsig, not a log", unreadable=False)
+        return
     yield Leaf(place.origin, disk=place.disk) if stream is None else Leaf(place.origin, stream=stream)
 
 

@@ -11,8 +11,11 @@ from logsig.report.scans import Result, _fields
 if TYPE_CHECKING:
     from logsig.batch.model import Group, Host, Row, Summary
 
-OUTCOME, CAUSE, FIRST = 12, 30, 22
-"""Columns; the job's name has the rest."""
+OUTCOME = 12
+WIDE, NARROW = (30, 22), (24, 14)
+"""Columns of the cause and of who was first; the job's name has the rest."""
+ROOMY = 110
+"""Columns of a terminal from which on the wide ones fit."""
 MOST_GROUPS = 30
 MOST_HOSTS = 20
 MOST_PROBLEMS = 20
@@ -29,21 +32,32 @@ _STATUS = {"new": "1;31", "back": "1;33", "gone": "32"}
 
 def head(options: Options) -> str:
     """Names the columns."""
-    title = f"{'outcome':<{OUTCOME}}  {'cause':<{CAUSE}}  {'first':<{FIRST}}  job"
+    cause, first = _columns(options)
+    title = f"{'outcome':<{OUTCOME}}  {'cause':<{cause}}  {'first':<{first}}  job"
     return _style(title, "1", options) + "\n"
 
 
 def row(row: Row, options: Options) -> str:
     """Gives the line of a job; its name stands last, and whole where nobody watches."""
     outcome = row.outcome or "unread"
-    cause = inert.line(row.signature or row.template or (row.error if row.outcome is None else None) or "")
+    what = inert.line(row.signature or row.template or (row.error if row.outcome is None else None) or "")
+    cause, first = _columns(options)
     texts = [
         _style(cells.pad(outcome, OUTCOME), _STYLES.get(outcome, ""), options),
-        cells.pad(cells.cut(cause, CAUSE, _more(options)), CAUSE),
-        cells.pad(cells.cut(_first(row), FIRST, _more(options)), FIRST),
+        cells.pad(cells.cut(what, cause, _more(options)), cause),
+        cells.pad(cells.cut(_first(row), first, _more(options)), first),
         _name(row.job, options),
     ]
     return _plain("  ".join(texts), options) + "\n"
+
+
+def _is_watched(options: Options) -> bool:
+    """Tells a terminal from a file or a pipe."""
+    return options.color or options.links
+
+
+def _columns(options: Options) -> tuple[int, int]:
+    return NARROW if _is_watched(options) and options.width < ROOMY else WIDE
 
 
 def _first(row: Row) -> str:
@@ -55,8 +69,8 @@ def _first(row: Row) -> str:
 
 def _name(job: str, options: Options) -> str:
     name = inert.line(job)
-    columns = options.width - OUTCOME - CAUSE - FIRST - 6
-    if not (options.links or options.color) or cells.width(name) <= columns:
+    columns = options.width - OUTCOME - sum(_columns(options)) - 6
+    if not _is_watched(options) or cells.width(name) <= columns:
         return name
     return _more(options) + name[-max(columns - 1, 20) :] if columns > 20 else name
 
@@ -103,9 +117,13 @@ def _groups_title(summary: Summary, known: Sequence[Group]) -> str:
 
 def _groups(groups: Sequence[Group], options: Options) -> Iterator[str]:
     for group in groups[:MOST_GROUPS]:
-        status = f"  [{_style(group.status, _STATUS.get(group.status, ''), options)}]" if group.status else ""
         count = f"{group.count:>7,}  {group.share:>4.0%}" if group.count else f"{'':>7}  {'':>4}"
-        yield f"{count}  {_style(inert.line(_fields.kind(group)), '1', options)}{status}\n"
+        status = f"[{group.status}] " if group.status else ""
+        kind = inert.line(_fields.kind(group) if group.signature else group.title)
+        first, *rest = _wrapped(status + kind, options)
+        told = _style(first.strip().removeprefix(status), "1", options)
+        yield f"{count}  {_style(status, _STATUS.get(group.status or '', ''), options)}{told}\n"
+        yield from (_style(line.rstrip(), "1", options) + "\n" for line in rest)
         yield from _wrapped(_when(group), options)
         if group.healthy:
             yield from _wrapped(f"healthy runs print the same: {group.healthy:,}", options)
@@ -166,7 +184,9 @@ def _summary(summary: Summary, options: Options) -> Iterator[str]:
         yield from _wrapped(f"interrupted: {summary.unread:,} jobs were not read", options, "  ")
     if summary.left_out:
         yield from _wrapped(
-            f"{summary.left_out:,} files were left out: not logs by their names, or met before", options, "  "
+            f"{_fields.many(summary.left_out, 'file')} left out: not logs by name or content, or met before",
+            options,
+            "  ",
         )
     problems = summary.problems
     for problem in problems[:MOST_PROBLEMS]:
@@ -176,7 +196,7 @@ def _summary(summary: Summary, options: Options) -> Iterator[str]:
 
 
 def _wrapped(text: str, options: Options, indent: str = "               ") -> Iterator[str]:
-    width = options.width if options.color or options.links else 10_000
+    width = options.width if _is_watched(options) else 10_000
     for line in cells.wrap(indent + text.strip(), width, "", indent + "  "):
         yield line + "\n"
 

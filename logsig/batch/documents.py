@@ -1,0 +1,30 @@
+"""Tells a document that lies among logs (a list of packages, notes, a host file) from the log of a job.
+
+Only a file by itself that nobody named, whose name doesn't speak of output, and in which no line is a job's: nothing
+that a signature knows or that alarms, no step, no end, no time or rank before a line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from logsig.batch import layout
+from logsig.batch.model import Job
+
+if TYPE_CHECKING:
+    from logsig.batch.rowing import Read
+
+SPEAKS_OF_OUTPUT = re.compile(r"log|out|err|console|slurm|stream", re.IGNORECASE)
+
+
+def is_one(job: Job, read: Read) -> bool:
+    """Tells a document by what was read of it."""
+    found, log = read.found, read.job
+    if job.named or job.why != layout.ALONE or found is None or log is None or found.outcome != "unfinished":
+        return False
+    if read.problems or SPEAKS_OF_OUTPUT.search(os.path.basename(job.logs[0].path)):
+        return False
+    has_moved = any(each.events or each.exits or each.last_progress_order >= 0 for each in log.attempts)
+    return not has_moved and not any(line.layers for line in log.lines)
