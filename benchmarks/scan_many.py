@@ -21,44 +21,75 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "fixtures" / "cases"
 STEP = re.compile(r"\b(?:step|iter(?:ation)?)[ =:]+\d+")
-NODES = re.compile(r"\b(?:node-[0-9ab]|gpu-box|c-node\d|train-b-worker-\d)\b")
 HEALTHY = 0.8
 HOSTS = 500
-BAD = "gpu-0123"
+BAD, SHARE = "gpu-0123", 0.5
+"""A host that starts a failure in this share of its jobs, beside the failures of all."""
 LOGSIG = [sys.executable, "-m", "logsig"]
 
 
 # ---------------------------------------------------------------- logs
 
 
+class Case(NamedTuple):
+    """A log of the repository, and the hosts that it names."""
+
+    text: str
+    is_healthy: bool
+    nodes: tuple[str, ...]
+    """The one that failed first, where the log tells it, stands first."""
+    has_first: bool
+
+
+def _cases() -> Iterator[Case]:
+    sys.path.insert(0, str(ROOT))
+    import logsig
+
+    catalog = logsig.load_catalog()
+    for log in sorted(CASES.glob("*/log.txt")):
+        found = logsig.diagnose([str(log)], catalog)
+        first = found.first_failing_node
+        nodes = tuple(dict.fromkeys([*([first] if first else []), *found.job.nodes]))
+        text = log.read_text(encoding="utf-8", errors="surrogateescape")
+        yield Case(text, log.parent.name.startswith("healthy"), nodes, first is not None)
+
+
 def make(folder: Path, count: int, size: int, seed: int) -> None:
     """Writes logs: a case of the repository, filled up with progress lines, on hosts and a day of its own."""
-    cases = [case for case in sorted(CASES.iterdir()) if (case / "log.txt").exists()]
-    healthy = [case for case in cases if case.name.startswith("healthy")]
-    failed = [case for case in cases if not case.name.startswith("healthy")]
+    cases = list(_cases())
+    healthy = [case for case in cases if case.is_healthy]
+    failed = [case for case in cases if not case.is_healthy]
+    with_first = [case for case in failed if case.has_first]
     rng = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(count):
-        hosts = sorted(f"gpu-{each:04d}" for each in rng.sample(range(HOSTS), rng.choice([1, 2, 4, 8])))
-        is_bad = BAD in hosts and rng.random() < 0.5
-        case = rng.choice(failed if is_bad or rng.random() > HEALTHY else healthy)
+        hosts = [f"gpu-{each:04d}" for each in rng.sample(range(HOSTS), rng.choice([1, 2, 4, 8]))]
+        is_bad = BAD in hosts and rng.random() < SHARE
+        case = rng.choice(with_first if is_bad else failed if rng.random() > HEALTHY else healthy)
+        while len(hosts) < len(case.nodes):
+            hosts = list(dict.fromkeys([*hosts, f"gpu-{rng.randrange(HOSTS):04d}"]))
+        if is_bad:
+            hosts.insert(0, hosts.pop(hosts.index(BAD)))
         path = folder / f"slurm-{400000 + number}.out"
         day = f"2026-11-{1 + min(27, int(rng.random() ** 0.7 * 28)):02d}"
-        first = BAD if is_bad else rng.choice(hosts)
-        path.write_bytes(f"SLURM_JOB_NODELIST={','.join(hosts)}\n".encode() + _log(case, size, first, day, rng))
+        path.write_bytes(f"SLURM_JOB_NODELIST={','.join(sorted(hosts))}\n".encode() + _log(case, size, hosts, day, rng))
         moment = time.mktime(time.strptime(f"{day} {rng.randrange(24):02d}", "%Y-%m-%d %H"))
         os.utime(path, (moment, moment))
 
 
-def _log(case: Path, size: int, first: str, day: str, rng: random.Random) -> bytes:
-    text = (case / "log.txt").read_text(encoding="utf-8", errors="surrogateescape")
-    text = re.sub(r"\b20\d\d-\d\d-\d\d(?=[ T_])", day, text)
-    text = NODES.sub(first, text)
+def _log(case: Case, size: int, hosts: list[str], day: str, rng: random.Random) -> bytes:
+    text = re.sub(r"\b20\d\d-\d\d-\d\d(?=[ T_])", day, case.text)
+    names = dict(zip(case.nodes, hosts, strict=False))
+    if names:
+        known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+        text = re.sub(rf"(?<![\w.-])(?:{known})(?![\w-])", lambda found: names[found[0]], text)
     lines = text.splitlines(keepends=True)
     at = next((number + 1 for number, line in enumerate(lines) if STEP.search(line)), 0)  # never inside a traceback
     filler = _filler(lines, size - sum(map(len, lines)), rng)

@@ -149,6 +149,21 @@ def test_what_only_a_witness_tells_is_grouped_by_what_was_printed(read):
     assert one.group == other.group
 
 
+def test_a_launchers_own_words_tell_no_failure_from_another(read):
+    text = (
+        "step=1 loss=2\nERROR:root:rank 1: vocabulary of {} does not match the tokenizer, giving up\n"
+        "============================================================\n{} FAILED\n"
+        "------------------------------------------------------------\nFailures:\n  <NO_OTHER_FAILURES>\n"
+        "------------------------------------------------------------\nRoot Cause (first observed failure):\n[0]:\n"
+        "  time      : 2026-01-02_03:04:05\n  host      : gpu1\n  rank      : 1 (local_rank: 1)\n"
+        "  exitcode  : 3 (pid: 77)\n  error_file: <N/A>\n  traceback : To enable traceback see: https://x\n"
+        "============================================================\n"
+    )
+    one, other = read(text.format(5, "a.py")), read(text.format(6, "b.py"))
+    assert one.template == "rank #: vocabulary of # does not match the tokenizer, giving up"
+    assert one.group == other.group
+
+
 def test_a_row_is_the_same_after_it_was_remembered(read):
     row = read(UNKNOWN.format(7, 12))
     assert Row.from_json(row.to_json()) == replace(row, facts=dict(row.facts))

@@ -21,6 +21,13 @@ GRAVE = re.compile(
     r"\b(?:fatal|panic|abort(?:ed|ing)?|assert\w*|error|exception|fail(?:ed|ure|ing)?|killed|crash\w*)\b", re.IGNORECASE
 )
 
+SEVERE, CALM = ("E", "F"), ("I", "D")
+"""Levels that say themselves whether a line is grave."""
+LAUNCHERS = re.compile(
+    r"^\S+ FAILED$|torch[./]distributed[./](?:elastic|launcher|run)|\bChildFailedError\b|\buv_\w+ failed"
+    r"|^(?:srun|slurmstepd|mpirun|mpiexec|prterun|PRTE|pdsh@\S+|clush): "
+)
+"""What launchers and their stores say when a process is gone: the same whatever it died of."""
 WENT_WELL = re.compile(
     r"\b(?:ok|pass(?:es|ed)|finish\w*|done|succe\w+|complet\w+|recover\w+|resum\w+|continu\w+)\b", re.IGNORECASE
 )
@@ -33,7 +40,8 @@ def telling_line(found: Diagnosis, job: JobLog, catalog: Catalog) -> LogLine | N
         return _choose(list(_lines_of(found, job))) or _choose(_odd(job, job.lines))
     if found.root_cause is not None:
         entry = catalog.signatures.get(found.root_cause.signature)
-        return _choose(_odd(job, job.lines)) if entry is not None and entry.role == "witness" else None
+        is_told_of = entry is not None and entry.role == "witness"
+        return _choose([line for line in _odd(job, job.lines) if _is_grave(line)]) if is_told_of else None
     if found.outcome == "unfinished":
         last = [line for line in _last_words(job) if _is_grave(line)]
         return _choose(_odd(job, last)) if last else None
@@ -64,7 +72,9 @@ def _odd(job: JobLog, lines: Sequence[LogLine]) -> list[LogLine]:
         for event in attempt.events
         for line in (event.line, *event.lines)
     }
-    rest = [line for line in lines if (line.source.path, line.source.line) not in told]
+    rest = [
+        line for line in lines if (line.source.path, line.source.line) not in told and not LAUNCHERS.search(line.text)
+    ]
     return list(unusual.find(rest))
 
 
@@ -78,4 +88,10 @@ def _choose(lines: Sequence[LogLine]) -> LogLine | None:
 
 
 def _is_grave(line: LogLine) -> bool:
+    if line.level is not None:
+        return line.level in SEVERE or (line.level not in CALM and _has_grave_word(line))
+    return _has_grave_word(line)
+
+
+def _has_grave_word(line: LogLine) -> bool:
     return RAISED.search(line.text) is not None or GRAVE.search(line.text) is not None

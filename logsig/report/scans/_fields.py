@@ -175,6 +175,11 @@ def _short(value: Any) -> str:
     return text if len(text) <= 80 else text[:79] + "…"
 
 
+def share(found: Group) -> str:
+    """Shows a group's share of all failures; what is there is never nothing."""
+    return "<1%" if 0 < found.share < 0.005 else f"{found.share:.0%}"
+
+
 def started(found: Host, groups: Sequence[Group]) -> str:
     """Says what a host started, the most frequent first."""
     names = {each.id: each.signature or "not known" for each in groups}

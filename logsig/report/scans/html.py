@@ -141,18 +141,24 @@ def _group(group: Group, result: Result) -> dict[str, Any]:
         "told": inert.line(_fields.told(group)),
         "count": group.count,
         "total": group.total,
-        "share": f"{group.share:.0%}",
+        "share": _fields.share(group),
         "bar": _raw(_charts.bar(group.count / max(result.verdict.groups[0].count, 1) if group.count else 0.0)),
         "first": (group.first_seen or "").replace("T", " "),
         "last": (group.last_seen or "").replace("T", " "),
         "place": inert.line(place),
         "link": _link(example, result) if group.count else None,
-        "text": inert.line(example.evidence_text or ""),
+        "text": inert.line(_shown(group)),
         "remedy": inert.line(group.remedy or ""),
         "status": group.status,
         "healthy": group.healthy,
         "draft": inert.block(group.draft) if group.draft else None,
     }
+
+
+def _shown(group: Group) -> str:
+    """Gives the line behind a masked title, where the mask hides something of it."""
+    text = group.example.evidence_text or ""
+    return "" if group.signature or text.strip() == group.title else text
 
 
 def _host(host: Host, groups: tuple[Group, ...]) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def _groups_title(summary: Summary, known: Sequence[Group]) -> str:
 
 def _groups(groups: Sequence[Group], options: Options) -> Iterator[str]:
     for group in groups[:MOST_GROUPS]:
-        count = f"{group.count:>7,}  {group.share:>4.0%}" if group.count else f"{'':>7}  {'':>4}"
+        count = f"{group.count:>7,}  {_fields.share(group):>4}" if group.count else f"{'':>7}  {'':>4}"
         status = f"[{group.status}] " if group.status else ""
         kind = inert.line(_fields.kind(group) if group.signature else group.title)
         first, *rest = _wrapped(status + kind, options)
