@@ -228,5 +228,5 @@ def test_the_summary_names_what_was_not_done():
     assert [str(problem) for problem in summary.problems] == [
         "z.log: it is empty",
         "k.log: it took longer than 9 s, twice",
-        "c.gz: c.gz: the gzip is cut",
+        "c.gz: the gzip is cut",
     ]

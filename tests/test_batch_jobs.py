@@ -186,6 +186,25 @@ def test_a_pattern_groups_before_any_layout(lay):
     }
 
 
+def test_a_pattern_may_begin_above_the_folder_but_not_end_there(lay, tmp_path):
+    names = ["job1-a.log", "job1-b.log", "x/2-a.log", "x/2-b.log"]
+    found = lay(*names, pattern=rf"{tmp_path.name}/(job\d|x)")
+    assert {name: files for name, (files, _) in found.items()} == {"job1": names[:2], "x": names[2:]}
+    found = lay(*names, pattern=rf"({tmp_path.name})|(?P<job>\w+)-")
+    assert list(found) == ["2", "job1"]
+
+
+def test_a_pattern_that_fits_nothing_is_an_error(lay):
+    with pytest.raises(InputError, match=r"--job-by 'run\(.\)' fits no path; one of them is .*a\.log"):
+        lay("a.log", pattern="run(.)")
+
+
+def test_the_folder_we_stand_in_has_no_name(lay, tmp_path, monkeypatch):
+    lay("a/slurm-11.out", "a/slurm-11.err", "b.log")
+    monkeypatch.chdir(tmp_path)
+    assert [job.name for job in jobs.find(["."]).jobs] == ["a/slurm-11", "b.log"]
+
+
 def test_what_is_no_log_by_its_name_is_left_out(tmp_path):
     for name in ("model.pt", "train.py", "events.out.tfevents.17", "a.log"):
         (tmp_path / name).write_text("x\n")

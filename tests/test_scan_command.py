@@ -366,17 +366,24 @@ def test_a_baseline_marks_what_healthy_runs_print_too(scan, logs):
 
 def test_bad_input_is_named_exits_3_and_costs_nothing_else(scan, logs):
     (logs / "empty.log").touch()
-    (logs / "cut.log.gz").write_bytes(gzip.compress(b"step=1\n" * 1000)[:30])
+    (logs / "cut.log.gz").write_bytes(gzip.compress(b"step=1\n" * 1000)[:-9])
     os.symlink("nowhere", logs / "dead.log")
+    (logs / "notes.zip").write_text("step=1 loss=2\n")
+    (logs / "empty.tar").touch()
+    (logs / "nothing.log.gz").write_bytes(gzip.compress(b"step=1\n" * 1000)[:12])
     code, out, _ = scan("-f", "jsonl")
     found = lines_of(out)
     assert code == 3
-    assert found[-1]["empty"] == ["logs/empty.log"]
-    assert {problem["path"] for problem in found[-1]["problems"]} == {
-        "logs/empty.log",
-        "logs/cut.log.gz",
-        "logs/dead.log",
+    assert found[-1]["empty"] == ["logs/empty.log", "logs/empty.tar"]
+    reasons = {problem["path"]: problem["reason"] for problem in found[-1]["problems"]}
+    assert reasons.keys() == {
+        *("logs/empty.log", "logs/cut.log.gz", "logs/dead.log", "logs/notes.zip", "logs/empty.tar"),
+        "logs/nothing.log.gz",
     }
+    assert reasons["logs/cut.log.gz"].startswith("the gzip is cut")
+    assert reasons["logs/notes.zip"] == "no archive, in spite of its name; it was read as a log"
+    outcomes = {line["job"]: line["outcome"] for line in found if line["type"] == "job"}
+    assert (outcomes["logs/cut.log.gz"], outcomes["logs/nothing.log.gz"]) == ("unfinished", None)
     assert found[-1]["outcomes"]["failure"] == 2
 
 
@@ -397,7 +404,7 @@ def test_a_file_deleted_meanwhile_is_named(logs, catalog):
     plan = jobs.find(["logs"])
     (logs / "slurm-101.out").unlink()
     row = Reader(catalog, catalog.scan_engine(), Manner()).read(plan.jobs[0])
-    assert (row.outcome, row.error) == (None, "logs/slurm-101.out: no such file or directory")
+    assert (row.outcome, row.error) == (None, "no such file or directory")
 
 
 def test_a_newer_store_is_named_and_the_scan_is_done(scan):

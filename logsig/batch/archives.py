@@ -42,7 +42,9 @@ def members(path: str) -> tuple[list[str], list[Problem], int]:
             elif INSIDE in item.origin.path:
                 found.append(member_of(item.origin.path))
             else:
-                found.append(path)  # no archive in spite of its name
+                found.append(path)
+                if place.head:
+                    problems.append(Problem(path, "no archive, in spite of its name; it was read as a log"))
     except (OSError, EOFError, DamagedError) as error:
         problems.append(Problem(path, fault(error)))
     finally:

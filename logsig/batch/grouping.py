@@ -37,9 +37,9 @@ class Found(NamedTuple):
     @property
     def relative(self) -> str:
         """The path below the folder the user named; of a file named itself the path as it is."""
-        if not self.below:
+        if not self.below or self.below == ".":
             return self.path
-        return self.path[len(self.below) :].lstrip(os.sep) if self.below != "." else self.path.removeprefix("./")
+        return self.path[len(self.below) :].lstrip(os.sep)
 
 
 Scope = tuple[str, str, str]
@@ -92,7 +92,7 @@ PLAIN = ("file", "slurm")
 
 def _place(found: Found, pattern: re.Pattern[str] | None) -> _Placed:
     parts = layout.parts_of(found.relative)
-    key = layout.key_by(pattern, found.relative) if pattern is not None else None
+    key = layout.key_by(pattern, found.relative, found.path) if pattern is not None else None
     return _Placed(found, parts, key or layout.key_of(parts))
 
 

@@ -85,7 +85,7 @@ class Tally:
             self._trouble(Problem(row.job, row.error or "it couldn't be read"))
         elif row.problems:
             for sentence in row.problems:
-                self._trouble(Problem(row.job, sentence))
+                self._trouble(Problem(row.job, sentence.removeprefix(f"{row.job}: ")))
 
     def _trouble(self, problem: Problem) -> None:
         self.problem_count += 1

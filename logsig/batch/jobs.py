@@ -50,6 +50,8 @@ def find(paths: Sequence[str], pattern: re.Pattern[str] | None = None) -> Plan:
     """Gives the jobs under all paths, in the order in which people count; ``pattern`` groups before any layout does."""
     seen = _Seen()
     jobs = jobs_of((item for path in paths for item in _under(path, seen)), pattern)
+    if pattern is not None and jobs and not any(job.why == layout.PATTERN for job in jobs):
+        raise InputError(f"--job-by {pattern.pattern!r} fits no path; one of them is {jobs[0].logs[0].path}")
     jobs.sort(key=lambda job: _counted(job.name))
     return Plan(tuple(jobs), tuple(seen.problems), seen.left_out)
 
@@ -108,7 +110,7 @@ def _below(folder: str, top: str, seen: _Seen, above: tuple[tuple[int, int], ...
     seen.folders.add(key)
     _name(folder, seen)
     for name, is_folder in entries:
-        below = os.path.join(folder, name)
+        below = name if folder == "." else os.path.join(folder, name)
         if is_folder:
             yield from () if name.startswith(".") else _below(below, top, seen, (*above, key))
         else:

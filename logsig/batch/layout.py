@@ -65,9 +65,15 @@ def key_of(parts: Parts) -> Key:
     return key_of_file(parts)
 
 
-def key_by(pattern: re.Pattern[str], relative: str) -> Key | None:
-    """Gives the job by the user's own pattern: its group ``job``, else its first group, else all it matched."""
-    found = pattern.search(relative.replace("\\", "/"))
+def key_by(pattern: re.Pattern[str], relative: str, path: str) -> Key | None:
+    """Gives the job by the user's own pattern: its group ``job``, else its first group, else all it matched.
+
+    It is looked for below the folder the user named; it may begin above, as people write the path that they see.
+    """
+    above = len(path) - len(relative)
+    found = pattern.search(relative.replace("\\", "/")) or next(
+        (match for match in pattern.finditer(path.replace("\\", "/")) if match.end() > above), None
+    )
     if found is None:
         return None
     name = found["job"] if "job" in pattern.groupindex else found[1] if pattern.groups else found[0]

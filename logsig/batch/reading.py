@@ -177,8 +177,9 @@ class Reader:
     def _row(self, job: Job, answer: Read | None) -> Row | None:
         if answer is None:
             return None
-        if answer.found is None:
-            return unread(job, answer.problems[0] if answer.problems else "it holds nothing to read", answer.problems)
+        if answer.found is None or (answer.found.outcome == "empty" and answer.problems):
+            reason = answer.problems[0].removeprefix(f"{job.name}: ") if answer.problems else "it holds nothing to read"
+            return unread(job, reason, answer.problems)
         if documents.is_one(job, answer):
             return None
         return row_of(job, answer, self._catalog, self._manner)

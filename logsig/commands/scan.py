@@ -173,6 +173,7 @@ def _print_plan(plan: Plan, form: str) -> int:
 
     from logsig import outputs
     from logsig.report import inert
+    from logsig.report.scans._fields import many
 
     for job in plan.jobs:
         if form == "jsonl":
@@ -185,8 +186,8 @@ def _print_plan(plan: Plan, form: str) -> int:
             outputs.write_stdout("\n".join(lines) + "\n")
     if form != "jsonl":
         count = sum(len(job.logs) for job in plan.jobs)
-        left = f"; {plan.left_out:,} files left out" if plan.left_out else ""
-        outputs.write_stdout(f"{len(plan.jobs):,} jobs in {count:,} files{left}\n")
+        left = f"; {many(plan.left_out, 'file')} left out" if plan.left_out else ""
+        outputs.write_stdout(f"{many(len(plan.jobs), 'job')} in {many(count, 'file')}{left}\n")
     for problem in plan.problems:
         _say(str(problem))
     return PROBLEMS if plan.problems else 0

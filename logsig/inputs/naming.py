@@ -59,6 +59,7 @@ def origin_of(path: str, below: str = "") -> Origin:
 def origin_inside(container: Origin, name: str) -> Origin:
     """Gives the origin of a container's member; what isn't printable in its name, which may be hostile, is replaced."""
     name = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in name)
+    name = name.removeprefix("./")  # as ``tar -C FOLDER .`` writes it
     inner = origin_of(name)
     return replace(
         inner,
