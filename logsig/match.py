@@ -140,7 +140,7 @@ class Matcher:
         for literal, end in engine.find(b"\0".join(texts)):
             ids[bisect_right(starts, end - 1) - 1].update(self.catalog.by_literal[literal])
         for order, message in enumerate(self.messages):
-            if message.frames and message.exception:
+            if message.raised and message.exception:
                 ids[order].update(self.traceback_nets)
         yield from sorted(ids.items())
 

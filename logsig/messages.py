@@ -23,6 +23,8 @@ MAX_BARE_CONTINUATION = 14
 _HEAD = "Traceback (most recent call last)"
 _TRACEBACK = late(r"^\W*(?:[\w .:/()\[\]-]{0,80}: )?(?:Original )?Traceback \(most recent call last\):?")
 _FRAME = late(r'^\s*File "(?P<path>[^"\n]+)", line (?P<line>\d+)(?:,? in (?P<function>.+))?')
+_HEADLESS = late(r'^  File "[^"\n]+", line \d+, in \S')
+"""A frame whose traceback's first line is lost."""
 _EXCEPTION = late(
     r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit|Warning|Failure|Failed|Timeout|"
     r"Closed|Stop\w*|NotFound\w*|Fault|Abort\w*|OutOfResources|Empty|Full|Panic\w*)\w*"
@@ -55,6 +57,8 @@ _ASIDE = re.compile(
 )
 """Announces a traceback that doesn't end the process."""
 _EXCEPTHOOK = "rank"
+_OUTER = ("rank", "local_rank", "node", "node_rank", "task", "pid")
+"""What an outer layer may say of the writer."""
 _STEP = late(r"\b(?:step|iter(?:ation)?|epoch)s?\b\s*[:=]?\s*\[?\s*\d+", re.IGNORECASE)
 
 
@@ -76,6 +80,8 @@ class _Open:
     more: int = 0
     dedent: int = 0
     aside: bool = False
+    headless: bool = False
+    """Begun by a frame or an exception whose traceback's first line is lost."""
     bare_until: int = -1
     """Reading order of the last line, where labelled lines may be followed by bare ones."""
     exception_layers: tuple[str, ...] = ()
@@ -124,12 +130,13 @@ class _Grouper:
 
     def _continues_cpp(self, line: LogLine, text: str) -> bool:
         """C++ loggers print the prefix on the first line only: a bare line right below belongs to that message."""
-        if self.last is None or line.layers or not text.strip():
+        if self.last is None or not text.strip():
             return False
         _, message = self.last
         first = message.lines[0]
         if (
-            first.source.path != line.source.path
+            not _is_bare_behind(line, first)
+            or first.source.path != line.source.path
             or message.kind not in ("cpp", "dump")
             or message.more >= MAX_BARE_CONTINUATION
         ):
@@ -142,11 +149,13 @@ class _Grouper:
 
     def _continues_bare(self, order: int, line: LogLine, text: str) -> bool:
         """Some loggers label a traceback's first line only: bare frames right below a labelled head are its own."""
-        if self.last is None or line.layers:
+        if self.last is None:
             return False
         _, message = self.last
         head = message.lines[0]
-        if not head.layers or head.source.path != line.source.path or message.bare_until != order - 1:
+        if message.bare_until != order - 1 or head.source.path != line.source.path:
+            return False
+        if not head.layers or not _is_bare_behind(line, head):
             return False
         if message.kind == "frames":
             if not message.frames and not _FRAME.match(text):
@@ -264,6 +273,9 @@ class _Grouper:
         if indented and (not looks or (target.frames and _indent(text) > target.dedent + 2)):
             target.lines.append(line)
             return True
+        if not looks and target.headless:
+            self._close(line.writer, target)
+            return False
         if looks or not indented:
             ready = next((item for item in inside if item.frames and not item.code_next), target)
             return self._raise(ready, line, stripped, looks)
@@ -289,6 +301,11 @@ class _Grouper:
             message.aside = bool(_ASIDE.match(self.said.get(writer, "")))
             self._push(writer, message, keep_frames=True)
             return
+        if text.startswith('  File "') and self._lost_head(writer) and _HEADLESS.match(text):
+            message = _Open([line], "frames", order=self.order, headless=True)
+            self._push(writer, message, keep_frames=True)
+            self._feed_frames([message], line, text)
+            return
         if _STARTS_ALONE.match(text.strip()) or "terminate called after throwing" in text:  # also glued to a bar
             self._push(writer, _Open([line], "dump", order=self.order, exception_layers=line.layers))
             return
@@ -300,12 +317,17 @@ class _Grouper:
         bare = _EXCEPTION.match(text) if may_be_bare else None
         if bare and ("Error" in bare["type"] or "Exception" in bare["type"]):
             message = _Open([line], "text", order=self.order, exception=bare["type"], exception_layers=line.layers)
+            message.headless = is_by_hook(line) and self._lost_head(writer)
             self._push(writer, message)
             return
         if text.strip():
             self.said[writer] = text
             self.last = None
             self.done.append((self.order, len(self.done), Message((line,), text)))
+
+    def _lost_head(self, writer: Writer) -> bool:
+        """True at the first words of a writer, but for lines of code: a traceback's beginning may be cut off."""
+        return self.said.get(writer, "    ").startswith("    ")
 
     def _push(self, writer: Writer, message: _Open, keep_frames: bool = False) -> None:
         stack = self.open.setdefault(writer, [])
@@ -352,8 +374,20 @@ def _message(item: _Open, links: tuple[Message, ...]) -> Message:
         return Message(tuple(lines), text, tuple(item.frames), None, links, item.rank, None, fatal, 0, item.aside)
     text = "\n".join(line.text.strip("\n") for line in lines[item.head :]).strip()
     fatal = item.kind == "dump" or (is_by_hook(lines[item.head]) and not item.aside)
-    frames = tuple(item.frames)
-    return Message(tuple(lines), text, frames, item.exception, links, item.rank, None, fatal, item.head, item.aside)
+    frames, raised = tuple(item.frames), bool(item.frames) or item.headless
+    return Message(
+        tuple(lines), text, frames, item.exception, links, item.rank, None, fatal, item.head, item.aside, raised
+    )
+
+
+def _is_bare_behind(line: LogLine, head: LogLine) -> bool:
+    """True for a line without the prefixes of the message's own writer, but for what a collector put before both."""
+    outer = line.layers
+    if not outer:
+        return True
+    if len(outer) >= len(head.layers) or head.layers[: len(outer)] != outer:
+        return False
+    return all(getattr(line, who) in (None, getattr(head, who)) for who in _OUTER)
 
 
 def _whose_turn(stack: Sequence[_Open]) -> _Open:

@@ -179,6 +179,8 @@ class Message:
     """Index in ``lines`` of the line where ``text`` begins."""
     aside: bool = False
     """Announced as an exception that doesn't end the process (ignored, of a thread, of the logging itself)."""
+    raised: bool = False
+    """An exception with frames, or with a place where they stood before the log's beginning."""
 
     @property
     def first(self) -> LogLine:

@@ -72,3 +72,35 @@ def test_spawn_announces_the_rank() -> None:
     log = '-- Process 2 terminated with the following error:\nTraceback (most recent call last):\n  File "/a/t.py", line 3, in f\n    g()\nKeyError: 1\n'
     (found,) = [message for message in grouped(log) if message.exception]
     assert found.rank == 2
+
+
+def test_cpp_continuation_is_found_behind_a_collectors_prefix() -> None:
+    """A collector marks every line, the logger of C++ only the first: the desync report stays one message."""
+    log = (
+        "[rank0]:[E424 03:10:22.111222333 ProcessGroupNCCL.cpp:616] [Rank 0] \n"
+        "\t - To our best knowledge, the lagging ranks are: \n"
+        "\t - [5] finished collective #1200, but didn't join collective #1201\n"
+    )
+    for before in ("worker-0  | ", "2026-01-02T03:04:05.000001Z stdout F ", "[1,0]<stdout>:"):
+        (found,) = grouped("".join(f"{before}{line}\n" for line in log.splitlines()) * 1)
+        assert "- [5] finished collective #1200" in found.text, before
+
+
+def test_bare_line_of_another_task_continues_nothing() -> None:
+    """Behind an outer label only the same task's lines may go on."""
+    log = "[1,0]<stderr>:[rank0]:[E424 03:10:22.111222333 X.cpp:6] failed\n[1,3]<stderr>:Last error\n"
+    assert [message.text for message in grouped(log)] == ["failed", "Last error"]
+
+
+def test_traceback_without_its_first_line_is_one_where_the_log_begins() -> None:
+    """The head of the log is cut inside a traceback, or right before the exception's line."""
+    for text in ('[rank1]:     g()\n[rank1]:   File "/a/t.py", line 3, in f\n[rank1]:     h()\n', ""):
+        *_, found = grouped(text + "[rank1]: ValueError: boom\n")
+        assert (found.text, found.exception, found.raised) == ("ValueError: boom", "ValueError", True)
+        assert len(found.frames) == (1 if text else 0)
+
+
+def test_exception_named_in_mid_log_was_not_raised() -> None:
+    """A line that only looks like one, behind other words of its writer; or a frame that no exception follows."""
+    for text in ("[rank1]: step 1\n[rank1]: ValueError: boom\n", '  File "/a/t.py", line 3, in f\nstep 2\n'):
+        assert not any(message.raised and message.exception for message in grouped(text))
