@@ -137,6 +137,26 @@ def constant(windows: Windows, prefixes: Prefixes, plain: Peel) -> str:
     lines = [line for window in windows for line in window if line.strip()]
     if len(lines) < MIN_SHARED:
         return ""
+    return _label_around(lines, prefixes) or _unknown(lines, prefixes)
+
+
+def _label_around(lines: Sequence[str], prefixes: Prefixes) -> str:
+    """The one task label that all lines carry (``[1,0]<stdout>:``), where others speak behind it: a launcher's own."""
+    if not (shared := _shared(lines)):
+        return ""
+    plain = cache(prefixes.peeler().peel_whole)
+    first = prefixes.peeler(prefixes.decide(lines, plain)).peel(lines[0], limit=1)
+    label = lines[0][: first.start]
+    if "task" not in first.fields or not shared.startswith(label.rstrip()):
+        return ""
+    behind = [line[len(label) :] for line in lines]
+    peel = prefixes.peeler(prefixes.decide(behind, plain)).peel_whole
+    said = [peel(line).fields for line in behind]
+    inner = {fields.get("rank", fields.get("task")) for fields in said} - {None, first.fields["task"]}
+    return label if inner else ""
+
+
+def _unknown(lines: Sequence[str], prefixes: Prefixes) -> str:
     mark, count = Counter(line[0] for line in lines).most_common(1)[0]
     if count < 0.95 * len(lines):
         return ""

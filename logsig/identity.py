@@ -92,6 +92,8 @@ class Identity:
         pairs = [(task, next(iter(ranks))) for task, ranks in self._tasks.items()]
         if pairs:
             return all(task == rank for task, rank in pairs)
+        if self._task_seen == {0}:
+            return False  # a label that all share tells nobody apart: it may be a node's launcher, whoever speaks
         if self._task_seen and any(line.task is not None and line.local_rank is not None for line in lines):
             return False
         if self._repeats_steps():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from logs import closed, steps, stopping, table, text, timed_out, traceback
+from logs import GLOO_TIMEOUT, closed, steps, stopping, table, text, timed_out, traceback
 
 from logsig import analyze_text
 from logsig.catalog import Catalog
@@ -229,3 +229,29 @@ def test_lines_that_ray_folded_accuse_nobody(catalog: Catalog) -> None:
         [head.format(1, 0), head.format(2, 1) + " [repeated 2x across cluster]", head.format(4, 3)],
     )
     assert analyze_text(log, catalog).first_failing_rank is None
+
+
+def test_gloo_in_words_nobody_knows_is_not_the_ranks_own_failure(catalog: Catalog) -> None:
+    """What comes out of gloo's source reached the rank from a peer, however it is worded."""
+    log = text(
+        steps(range(3), 2),
+        *(traceback(rank, GLOO_TIMEOUT.format(way="recv").replace("Timed out", "Gave up")) for rank in (2, 0)),
+        table({2: 1, 1: -15, 0: 1}, root=2),
+    )
+    assert verdict(analyze_text(log, catalog))[:3] == ("gloo-error", 1, "one-rank")
+
+
+def test_one_launchers_label_around_all_lines_is_nobodys_rank(catalog: Catalog) -> None:
+    """Mpirun around srun: the inner launcher's words count; and where nobody speaks within, no rank is named."""
+    inner = text(
+        [
+            "3: RuntimeError: DataLoader worker (pid 31877) is killed by signal: Killed.",
+            *(f"{task}: step {step}" for step in range(3) for task in range(4)),
+            "srun: error: node-1: task 3: Out Of Memory",
+            "slurmstepd: error: Detected 1 oom_kill event in StepId=90210.0. Some of the step tasks have been OOM Killed.",
+        ]
+    )
+    found = analyze_text(text(["[1,0]<stdout>:" + line for line in inner.splitlines()]), catalog)
+    assert found.first_failing_rank == 3
+    bare = ["[1,0]<stderr>:" + line for line in traceback(None, "KeyError: 'a'")]
+    assert analyze_text(text(bare), catalog).first_failing_rank is None

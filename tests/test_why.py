@@ -49,6 +49,7 @@ def test_a_root_cause_is_told_from_literal_to_root(cats: Catalog) -> None:
         ("unless", True, "isn't in it"),
         ("pattern", True, "matches 'cat on keyboard: key Q'"),
         ("where", True, "an error speaks, after 'RuntimeError: '"),
+        ("rival", True, "stands before python-exception: a general net gives way"),
         ("event", True, "counts for rank 3 with key Q"),
         ("explained", True, "by nothing else in this attempt"),
         ("root", True, "the root cause. Rank 3 failed by itself, and no other rank shows a failure of its own."),
@@ -56,7 +57,7 @@ def test_a_root_cause_is_told_from_literal_to_root(cats: Catalog) -> None:
 
 
 def test_no_literal_is_the_first_answer(cats: Catalog) -> None:
-    found = ask(cats, "[rank3]: RuntimeError: mouse on keyboard: key Q\n")
+    found = ask(cats, "[rank3]: step 1\n[rank3]: RuntimeError: mouse on keyboard: key Q\n")
     assert found.conclusion == "cat-on-keyboard didn't match. No root cause was found."
     assert found.literals == (why.Clause("literal", False, "nowhere in the log: 'cat on keyboard'"),)
     assert found.trails == ()
