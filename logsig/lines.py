@@ -216,6 +216,7 @@ class _FileReader:
             "\n" in text
             or (not text.isascii() and (text[:1] in boxes.EDGES or "└" in text))
             or "\\n" in text
+            or ": : " in text
             or self.peeler.may_be_glued(text)
             or text.startswith(('File "', '> File "'))
             or (text.startswith('  File "') and text.find('  File "', 8) > 0)

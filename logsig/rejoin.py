@@ -28,6 +28,7 @@ _BEGINNING = late(
 _LAST_LETTERS = late(r"[A-Za-z]+$")
 _FIRST_LETTERS = late(r"^[a-z]+")
 _WORD = late(r"(?<=[^A-Za-z])[A-Za-z]{4,}(?=[^A-Za-z])")
+_EXCEPTION = late(r"(?:\w+\.){0,8}\w*(?:Error|Exception): \S")
 _RULE = late(r"\s*(\S)\1{9,}\s*$|\s*$")
 
 
@@ -38,8 +39,8 @@ def wrap_width(lines: Sequence[str], begins: Callable[[str], bool]) -> int | Non
         longer = sum(count for length, count in counts.items() if length > width)
         if longer > max(1, sum(counts.values()) // 50):
             return None
-        cuts = _Cuts(lines, width, begins)
-        if cuts.going_on and cuts.are_a_wrap(prefixed=width in COMMON_WIDTHS and are_prefixed(lines, begins)):
+        cuts, common = _Cuts(lines, width, begins), width in COMMON_WIDTHS
+        if cuts.going_on and cuts.are_a_wrap(common=common, prefixed=common and are_prefixed(lines, begins)):
             return width
     return None
 
@@ -58,8 +59,9 @@ class _Cuts:
         """Lines behind that don't look like a beginning …"""
         self.beginning = 0
         """… and that do."""
-        self.in_words = self.in_letters = self.at_blanks = self.in_objects = 0
-        """Of those that go on: cut in mid-word, between two letters, before a blank, inside a JSON object."""
+        self.in_words = self.in_letters = self.at_blanks = self.in_objects = self.in_exceptions = 0
+        """Of those that go on: cut in mid-word, between two letters, before a blank, inside a JSON object, between two
+        letters of an exception's first line."""
         self.split: set[str] = set()
         """The words cut, whole."""
         full = [pair for pair in pairwise(lines) if len(pair[0]) == width and not _RULE.match(pair[0])]
@@ -77,12 +79,18 @@ class _Cuts:
         last, first = _LAST_LETTERS.search(line), _FIRST_LETTERS.match(following)
         if last and first:
             self.in_letters += 1
+            self.in_exceptions += bool(_EXCEPTION.match(line))
             self.split.add(last.group() + first.group())
 
-    def are_a_wrap(self, *, prefixed: bool) -> bool:
-        """True where the text was cut; one cut is enough in mid-object, in a word known from elsewhere, at a prefix."""
+    def are_a_wrap(self, *, common: bool, prefixed: bool) -> bool:
+        """True where the text was cut; one cut is enough in mid-object, in a word known from elsewhere, at a prefix.
+
+        At a common width also in an exception's message.
+        """
         if self.going_on < self.beginning:
             return False
+        if common and self.in_exceptions and self.going_on > self.beginning:
+            return True
         if self.in_words >= 3 and self.going_on >= max(4, 3 * self.beginning):
             return True
         if self.in_letters and self.in_words + self.at_blanks >= 2 and self.going_on >= max(3, 3 * self.beginning):
@@ -211,8 +219,16 @@ _TWICE = late(
 )
 
 
+_PIECEWISE = late(r"(?P<type>[\w.]{3,100})(?P=type): : (?P<said>.{8,4000})")
+"""Two exceptions' last lines, written piece by piece at once: ``KeyErrorKeyError: : 'a''a'``."""
+
+
 def halves(text: str) -> list[str]:
-    """Two equal lines on one (two processes, no line end between), or two woven letter by letter, as two."""
+    """Two equal lines on one (two processes, no line end between), or two woven by letter or piece, as two."""
+    if ": : " in text and (both := _PIECEWISE.fullmatch(text)):
+        said = both["said"]
+        if (second := said.find(said[:8], 8)) > 0:
+            return [f"{both['type']}: {said[:second]}", f"{both['type']}: {said[second:]}"]
     half, odd = divmod(len(text), 2)
     if half < 10 or odd:
         return [text]

@@ -110,6 +110,14 @@ def test_wrapped_lines_keep_the_place_where_they_begin():
         assert line.raw.startswith(rows[line.source.line - 1])
 
 
+@pytest.mark.parametrize("width", [100, 120, 132, 160])
+def test_one_cut_in_an_exceptions_message_is_enough(width):
+    said_by = "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:78] Timed out "
+    cut = (said_by + "x" * width)[:width]
+    log = f'Traceback (most recent call last):\n  File "a.py", line 1, in f\n{cut}\nrest to complete\n'
+    assert [line.text for line in read(log)][-1] == f"{cut}rest to complete"
+
+
 def test_wrapped_behind_a_collectors_mark():
     text = redress.wrapped(plain("ddp-reduction-not-finished-unused-all-off"), 80)
     marked = "".join(f"2026-05-01T12:00:00.1234567Z {line}\n" for line in text.splitlines())
@@ -312,6 +320,14 @@ def test_doubled_and_woven_lines():
     assert texts(TRACE[0] * 2) == [TRACE[0]] * 2
     found = reading("TrTraceaback (most reccent call last):ent call last):\n")
     assert any("woven" in doubt for doubt in found.doubts)
+
+
+def test_exceptions_woven_piece_by_piece_are_two():
+    """Python writes type, colon and message one by one; two processes that do so at once give neither of them."""
+    same = "ValueErrorValueError: : Expected size (32)Expected size (32)\n"
+    assert [line.text for line in read(same)] == ["ValueError: Expected size (32)"] * 2
+    other = "a.Errora.Error: : Expected size (32)Expected size (9)\n"
+    assert [line.text for line in read(other)] == ["a.Error: Expected size (32)", "a.Error: Expected size (9)"]
 
 
 def test_lines_of_two_processes_without_line_end_between():
