@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from logsig import beginning, causes, judging, marks, remedy, states, tracebacks, unusual
+from logsig import causes, incomplete, judging, marks, remedy, states, tracebacks, unusual
 from logsig.catalog import Catalog
 from logsig.model import (
     MAX_WORLD,
@@ -246,7 +246,8 @@ class _Answer:
     def _doubts(self) -> tuple[str, ...]:
         found = list(self.job.doubts)
         if self.root is not None:
-            found.extend(beginning.DOUBT.format(path=path) for path in beginning.cut_files(self.job.lines)[:3])
+            found.extend(incomplete.HEAD.format(path=path) for path in incomplete.cut_files(self.job.lines)[:3])
+            found.extend(self.verdict.doubts)
         size = judging.world_size(self.job)
         seen = len(self.stories.ranks)
         if self.root is not None and size and seen < size and self.verdict.scope != "not-a-rank":

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from logsig import beginning, causes, initiators, ledger, waiting
+from logsig import causes, incomplete, initiators, ledger, waiting
 from logsig.catalog import Catalog
 from logsig.model import Event
 from logsig.stories import Stories, kind
@@ -46,7 +46,7 @@ def decide(stories: Stories, catalog: Catalog, world_size: int | None, *, has_he
     for rule in RULES:
         verdict = rule(case)
         if verdict is not None:
-            verdict = verdict if has_head else beginning.without_head(case, verdict)
+            verdict = incomplete.weigh(case, verdict, has_head=has_head)
             return replace(verdict, groups=case.groups, others=_others(case, verdict))
     return Verdict(groups=case.groups)
 

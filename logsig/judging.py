@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from logsig.beginning import cut_files
 from logsig.catalog import Catalog
 from logsig.first import decide
+from logsig.incomplete import cut_files
 from logsig.model import AttemptResult, Event, JobLog, Outcome
 from logsig.progress import FINISHED
 from logsig.record import dataclass

@@ -71,6 +71,8 @@ def read(excerpts: Sequence[Excerpt], prefixes: Prefixes | None = None) -> Readi
             reader = _FileReader(path, [_nameless(excerpt) for excerpt in mine], prefixes)
             found = list(reader.lines())
             doubts.append(f"{path}: the file's name says rank {named}, {why}")
+        if found and not mine[-1].data.endswith(b"\n"):
+            found[-1] = replace(found[-1], cut=True)
         lines.extend(found)
         doubts.extend(reader.doubts())
     return Reading(tuple(lines), tuple(doubts))

@@ -121,6 +121,8 @@ class LogLine:
     """Names of the prefixes peeled, outermost first."""
     gap: bool = False
     """True where lines of the file between the previous line and this one were not read."""
+    cut: bool = False
+    """True where the file ends inside this line."""
     arrival: Stamp | None = None
     """The collector's stamp (CRI, kubectl, CI, journal). ``stamp`` is the process's own where it printed one, else the
     collector's, unless the two clocks of this file differ: they are never mixed."""

@@ -32,6 +32,8 @@ class Verdict:
     """A finding of the analysis that stands for the cause (``early-exit`` …)."""
     line: LogLine | None = None
     """The line on which a finding stands, where no event carries it."""
+    doubts: tuple[str, ...] = ()
+    """What the reader must know of how far the log goes."""
     skew: Mapping[str, float] = field(default_factory=dict)
     """Seconds added per clock where clocks of several nodes were compared."""
 

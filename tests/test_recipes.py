@@ -22,6 +22,8 @@ LOG = """\
 [rank1]:   File "/workspace/train.py", line 3, in main
 [rank1]:     labels = batch["labels"]
 [rank1]: KeyError: 'labels'
+E1129 16:35:23.000000 900 torch/distributed/elastic/multiprocessing/api.py:984] failed (exitcode: 1) local_rank: 1 \
+(pid: 1001) of binary: /usr/bin/python3
 """
 
 

@@ -11,7 +11,7 @@ import threading
 from dataclasses import replace
 
 import pytest
-from logs import traceback
+from logs import closed, traceback
 from test_follow import Clock, append
 
 from logsig import cli, stdin
@@ -19,7 +19,7 @@ from logsig.follow import follow
 from logsig.watch import watch
 
 LOGSIG = [sys.executable, "-m", "logsig"]
-ERROR = "\n".join(traceback(2, "ValueError: bad batch")).encode() + b"\n"
+ERROR = "\n".join([*traceback(2, "ValueError: bad batch"), *closed(1)]).encode() + b"\n"
 BUSY = b"2026-05-01 12:20:00,000 still alive\n"
 
 
