@@ -137,14 +137,16 @@ def constant(windows: Windows, prefixes: Prefixes, plain: Peel) -> str:
     lines = [line for window in windows for line in window if line.strip()]
     if len(lines) < MIN_SHARED:
         return ""
-    return _label_around(lines, prefixes) or _unknown(lines, prefixes)
+    return _label_around(lines, prefixes, plain) or _unknown(lines, prefixes, plain)
 
 
-def _label_around(lines: Sequence[str], prefixes: Prefixes) -> str:
+def _label_around(lines: Sequence[str], prefixes: Prefixes, plain: Peel) -> str:
     """The one task label that all lines carry (``[1,0]<stdout>:``), where others speak behind it: a launcher's own."""
     if not (shared := _shared(lines)):
         return ""
-    plain = cache(prefixes.peeler().peel_whole)
+    known = plain(lines[0])
+    if known.layers and "task" not in known.fields:
+        return ""
     first = prefixes.peeler(prefixes.decide(lines, plain)).peel(lines[0], limit=1)
     label = lines[0][: first.start]
     if "task" not in first.fields or not shared.startswith(label.rstrip()):
@@ -156,7 +158,7 @@ def _label_around(lines: Sequence[str], prefixes: Prefixes) -> str:
     return label if inner else ""
 
 
-def _unknown(lines: Sequence[str], prefixes: Prefixes) -> str:
+def _unknown(lines: Sequence[str], prefixes: Prefixes, plain: Peel) -> str:
     mark, count = Counter(line[0] for line in lines).most_common(1)[0]
     if count < 0.95 * len(lines):
         return ""
