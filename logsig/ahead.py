@@ -8,7 +8,6 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator
-from itertools import islice
 
 from logsig.blocks import Block
 
@@ -22,7 +21,11 @@ Item = Block | BaseException | None
 
 def ahead(blocks: Iterator[Block]) -> Iterator[Block]:
     """Gives the same blocks, or the same exception; they must have ``BUFFERS``. The thread ends with the iterator."""
-    yield from islice(blocks, ALONE)
+    for _ in range(ALONE):
+        block = next(blocks, None)
+        if block is None:
+            return
+        yield block
     ready: queue.Queue[Item] = queue.Queue(BUFFERS - 2)
     is_over = threading.Event()
     thread = threading.Thread(target=_fetch, args=(blocks, ready, is_over), daemon=True)
