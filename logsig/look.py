@@ -16,6 +16,8 @@ APART = 64 << 10
 SAMPLE = 2 << 10
 LINE = 8 << 10
 """How far a line's start and end are looked for."""
+ENDLESS = b"..."
+"""Stands for the writer of a line that fills blocks: of what such a line joins, a few of each kind are enough."""
 
 
 def look(block: Block, engine: Engine, labelled: int) -> Findings:
@@ -28,7 +30,7 @@ def look(block: Block, engine: Engine, labelled: int) -> Findings:
     if not found and not signs_seen:
         return Findings(block.offset, stop - start, block.newlines, {}, labels, ())
     placed = [(literal, begin + end) for literal, end in found if begin + end > start]  # the rest: the block before
-    thinned = _Thinned(data)
+    thinned = _Thinned(block)
     thinned.take(placed)
     if signs_seen:
         thinned.take_hidden(_hidden(block, signs_seen, engine, placed))
@@ -51,9 +53,10 @@ def _labels(block: Block, labelled: int) -> Iterator[bytes]:
 class _Thinned:
     """Counts all hits; leaves of each literal and label the first few, those far from the one before, and the last."""
 
-    def __init__(self, data: bytearray) -> None:
+    def __init__(self, block: Block) -> None:
         self.counts: dict[int, int] = {}
-        self._data = data
+        self._data = block.data
+        self._writer = None if block.is_clean or block.newlines else ENDLESS
         self._kept: list[Sighting] = []
         self._pairs: dict[tuple[int, bytes | None], list[int]] = {}
         """(literal, label) -> [hits, end of the last, end of the last kept]"""
@@ -67,7 +70,8 @@ class _Thinned:
             if end > line_end:
                 line = data.rfind(b"\n", max(0, end - LINE), end) + 1
                 line_end = data.find(b"\n", end, end + LINE)
-                label = label_at(data, line or max(0, end - LINE), end)
+                line_end = line_end if line_end >= 0 else end + LINE
+                label = self._writer or label_at(data, line or max(0, end - LINE), end)
             pair = pairs.get((literal, label))
             if pair is None:
                 pairs[literal, label] = [1, end, end]

@@ -47,11 +47,11 @@ _BY_LINE = {
 def torch_hint(lines: Sequence[LogLine]) -> str | None:
     """Gives the version most numbers point at, marked as a hint; none where no known number is in the log."""
     votes: Counter[str] = Counter()
-    for line in lines:
-        if ".cpp" not in line.raw:
+    for raw in {id(line.raw): line.raw for line in lines}.values():  # a line of many messages is the raw text of each
+        if ".cpp" not in raw:
             continue
         for kind, pattern in (("nccl", _NCCL), ("reducer", _REDUCER)):
-            found = pattern.search(line.raw)
+            found = pattern.search(raw)
             if found and (version := _BY_LINE[kind].get(int(found[1]))):
                 votes[version] += 1
     return f"{votes.most_common(1)[0][0]} (by its source lines)" if votes else None

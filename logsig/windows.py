@@ -208,10 +208,10 @@ class Keeper:
         is_again = is_far and pair[0] < limits.incidents
         if self._in_all <= limits.in_all and (is_new or is_again):
             wanted = self._around(end, literal)
-            cost = wanted.stop - (wanted.start if self._open is None else max(wanted.start, self._open.stop))
+            cost = max(0, wanted.stop - (wanted.start if self._open is None else max(wanted.start, self._open.stop)))
             if is_new or self._affords(literal, cost):
                 pair[0] += 1
-                self._in_all += max(cost, 0)
+                self._in_all += cost
                 self._widen(wanted, literal)
                 return True
         return self._open is not None and end <= self._open.stop

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logsig import blocks, parallel, scan, skim, tails, windows
+from logsig import ahead, blocks, look, parallel, scan, skim, tails, windows
+from logsig.engine import make_engine
 from logsig.errors import InputError
 
 LITERALS = (
@@ -391,3 +392,41 @@ def test_children_that_die_are_replaced(tmp_path, monkeypatch):
     monkeypatch.setattr(parallel.threading, "active_count", lambda: 1)
     monkeypatch.setattr(parallel, "_work", lambda _tasks, _todo, _answer: os._exit(9))
     assert scan.scan([path], LITERALS, jobs=2) == before
+
+
+def test_a_hit_inside_an_open_window_pays_nothing_back():
+    """What is kept of messages met before is bounded, in whatever order wide and narrow windows come."""
+    keeper = windows.Keeper(windows.Limits(again=1 << 30, again_in_all=300_000, incidents=1000))
+    place = iter(range(1 << 20, 1 << 40, 1 << 20))
+
+    def meet(*hits):
+        keeper.choose(windows.Findings(0, 0, 0, {}, (), hits))
+
+    for number in range(8):
+        meet((1, next(place), b"writer %d" % number))  # its windows get narrow
+    meet(*((1, next(place), b"x") for _ in range(4)))
+    for number in range(60):
+        at = next(place)
+        meet((10 + number, at, b"x"), (1, at + 100, b"x"))  # a wide window, and a narrow one in it
+    before = len(list(keeper.windows()))
+    meet(*((1, next(place), b"x") for _ in range(60)))
+    assert len(list(keeper.windows())) - before <= 300_000 // 24_000 + 1
+
+
+def test_what_a_line_joins_that_fills_blocks_has_one_writer():
+    """Ranks spoken of where such a line happens to be looked at are no writers, each with windows of its own."""
+    data = bytearray(b"".join(b"CUDA error of rank %d, then " % (n % 50) + b"x" * 300 for n in range(5000)))
+    engine = make_engine(["CUDA error"])
+    found = look.look(blocks.Block(data, 0, len(data), 1 << 21, is_clean=False, newlines=0), engine, 0)
+    assert found.counts == {0: 5000}
+    assert {label for _, _, label in found.hits} == {look.ENDLESS}
+    data[1000] = 10
+    found = look.look(blocks.Block(data, 0, len(data), 1 << 21, is_clean=False, newlines=1), engine, 0)
+    assert b"rank 4" in {label for _, _, label in found.hits}
+
+
+def test_a_small_input_starts_no_thread(monkeypatch):
+    """An archive may have a hundred thousand members, most of them a block or none."""
+    monkeypatch.setattr(threading, "Thread", None)
+    assert list(ahead.ahead(iter(()))) == []
+    assert list(ahead.ahead(iter(("block",)))) == ["block"]
