@@ -323,8 +323,11 @@ def run_samples(file: File, whole: Catalog, line: Line) -> Iterator[Fault]:
         place = ("examples", index, "log")
         events, diagnosis = line.match_text(example.log, whole), line.analyze_text(example.log, whole)
         told = example_differences(entry, example, events, diagnosis) or crossfire(entry, events, diagnosis, whole)
+        untold = list(_untold_remedies(file, example, diagnosis)) if NO_REMEDY in told else []
+        yield from untold
         for found, expected in told:
-            yield file.fault(place, f"{example.name}: {found}", expected)
+            if not untold or (found, expected) != NO_REMEDY:
+                yield file.fault(place, f"{example.name}: {found}", expected)
     for index, counter in enumerate(proof.counterexamples):
         place = ("counterexamples", index, "log")
         for found, expected in counterexample_differences(entry, counter, whole, line):
@@ -333,6 +336,7 @@ def run_samples(file: File, whole: Catalog, line: Line) -> Iterator[Fault]:
 
 Difference = tuple[str, str]
 """What was found, what was expected."""
+NO_REMEDY: Difference = ("no remedy whose condition holds", "at least one that fits this log")
 
 
 def example_differences(
@@ -360,8 +364,28 @@ def _answer_differences(entry: Entry, diagnosis: Diagnosis) -> list[Difference]:
     if cause.summary == entry.title:
         differences.append(("a summary that speaks of a fact unknown here", "{% if fact %}…{% endif %} around it"))
     if not diagnosis.remedies and entry.severity != "notice":
-        differences.append(("no remedy whose condition holds", "at least one that fits this log"))
+        differences.append(NO_REMEDY)
     return differences
+
+
+def _untold_remedies(file: File, example: Sample, diagnosis: Diagnosis) -> Iterator[Fault]:
+    """Name the remedies that are left out because each of their steps speaks of a fact that the log doesn't tell."""
+    from logsig import remedy
+
+    facts = diagnosis.root_cause.facts if diagnosis.root_cause else {}
+    env = remedy.environment()
+    env.renew()
+    for index, written in enumerate(file.signature.remedies):
+        used = jinja2.meta.find_undeclared_variables(env.parse("\n".join(written.steps)))
+        missing = sorted(used - set(facts) - set(env.globals))
+        if missing and remedy.holds(written.when, facts):
+            found = f"no step without a fact that {example.name} doesn't tell: {', '.join(missing)}"
+            meant = (near for name in missing if (near := _longer(name) or _close(name, CONTEXT)))
+            yield file.fault(("remedies", index), found, "a step that any log can fill", next(meant, ""))
+
+
+def _longer(name: str) -> str:
+    return next((f"did you mean {known}?" for known in CONTEXT if name in known.split("_")), "")
 
 
 def told_by(diagnosis: Diagnosis) -> set[str]:

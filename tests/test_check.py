@@ -275,6 +275,14 @@ DIFFERENCES = {
         ("when: key", "when: not key"),
         "cat:30: examples[0].log: found one-cat: no remedy whose condition holds, expected at least one that fits this log",
     ),
+    "no-step": (
+        (
+            'when: key\n    steps: ["Take the cat off {{ key }}."]',
+            'steps: ["Take the cat off {{ device }} of {{ rank }}."]',
+        ),
+        "cat:19: remedies[0]: found no step without a fact that one-cat doesn't tell: device, rank, "
+        "expected a step that any log can fill (hint: did you mean first_rank?)",
+    ),
     "no-summary": (
         ("{% if rank is number %}rank {{ rank }}{% else %}the job{% endif %}", "{{ host }}"),
         "cat:30: examples[0].log: found one-cat: a summary that speaks of a fact unknown here, "
