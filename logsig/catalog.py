@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from logsig.engine import Engine
 
 MAX_FILES = 5000
-"""Files of one pack; a folder with more isn't one."""
+MAX_PACK = 32 << 20
+"""Files of one pack, and bytes in all of them; a folder with more isn't one."""
 FORMAT = 1
 """Rises whenever the line form of ``library.jsonl`` changes: an older file is ignored."""
 
@@ -424,15 +425,20 @@ def read_files(folder: Path) -> tuple[dict[str, bytes], tuple[Fault, ...]]:
 
     found: dict[str, bytes] = {}
     faults: list[Fault] = []
-    for count, path in enumerate(_yaml_files(folder)):
-        if count >= MAX_FILES:
-            faults.append(Fault(str(folder), None, "pack", f"more than {MAX_FILES} files", "fewer", "make two of it"))
-            break
+    size = 0
+    for count, path in enumerate(_yaml_files(folder), 1):
         try:
-            found[path.relative_to(folder).as_posix()] = smallfile.read(path)
+            data = smallfile.read(path)
         except OSError as error:
-            expected = f"a file of at most {smallfile.MAX_BYTES} bytes"
+            data, expected = b"", f"a file of at most {smallfile.MAX_BYTES} bytes"
             faults.append(Fault(str(path), None, "file", (error.strerror or str(error)).lower(), expected))
+        else:
+            found[path.relative_to(folder).as_posix()] = data
+        size += len(data)
+        if count > MAX_FILES or size > MAX_PACK:
+            most = f"at most {MAX_FILES} files and {MAX_PACK} bytes"
+            faults.append(Fault(str(folder), None, "pack", f"{count} files, {size} bytes and more", most))
+            return {}, tuple(faults)
     return dict(sorted(found.items())), tuple(faults)
 
 

@@ -308,11 +308,14 @@ def test_a_huge_file_is_not_read_to_its_end(tmp_path: Path) -> None:
     ]
 
 
-def test_too_many_files_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog, "MAX_FILES", 3)
-    for number in range(5):
-        packs.write(tmp_path / "pack", "", f"host/{number}.yaml")
-    assert "pack: pack: found more than 3 files, expected fewer (hint: make two of it)" in faults_of(tmp_path / "pack")
+@pytest.mark.usefixtures("lone")
+@pytest.mark.parametrize("limit", ["MAX_FILES", "MAX_PACK"])
+def test_too_large_a_pack_is_not_read(limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, limit, 3)
+    for number in range(9):
+        packs.write(tmp_path / "pack", "a", f"host/{number}.yaml")
+    (fault,) = faults_of(tmp_path / "pack")
+    assert fault.startswith("pack: pack: found 4 files, 4 bytes and more, expected at most ")
 
 
 CAPTURES = "".join(f"  k{number}: x\n" for number in range(60_000))
