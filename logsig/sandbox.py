@@ -2,7 +2,8 @@
 
 Takes templates that others wrote (packs, ``--template``). Every pass of a loop, call, filter, operator and printed
 value takes from one purse at least what it may make, before it makes it; ``SpentError`` ends a template whose purse is
-empty, however it came there. Of what Jinja2's own sandbox allows it takes away ``str.format`` and ``lipsum``.
+empty, however it came there. Of what Jinja2's own sandbox allows it takes away ``str.format``, ``str.encode`` and
+``lipsum``.
 """
 
 from __future__ import annotations
@@ -39,8 +40,13 @@ _SUMS = (
 )
 SUM = frozenset(" ".join(_SUMS).split())
 """Those that make no more than all they are given together; what ``map`` calls is paid for by itself."""
+_COMPARISONS = "== eq equalto != ne > gt greaterthan >= ge < lt lessthan <= le divisibleby"
+COMPARISONS = frozenset(_COMPARISONS.split())
+"""Tests for which a number counts by its digits, not by its size."""
 SQUARE = frozenset(("sum", "striptags"))
 """Those that may begin anew with every item. All others may make each part of one for each part of another."""
+REFUSED = frozenset(("format", "format_map", "encode"))
+"""Methods of text whose work isn't told by their arguments; ``%`` does the same as the first."""
 _COMPUTED_WIDTH = late(r"%[^a-zA-Z%]*\*")
 _BRANCHES = (nodes.For, nodes.Macro, nodes.CallBlock, nodes.Block)
 """What has a body that may run more than once."""
@@ -112,6 +118,8 @@ class Metered(ImmutableSandboxedEnvironment):
         """The most that a function may make of these."""
         if name == "format":
             return self._format_price(str(subject), others)
+        if name in COMPARISONS:
+            return self._weight((subject, *others))
         sizes = [max(1, abs(other)) if isinstance(other, int) else self._weight(other) for other in others]
         units = self._weight(subject)
         if name in SUM:
@@ -167,13 +175,13 @@ class Metered(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Refuses ``str.format``, whose widths may be computed; ``%`` does the same."""
-        if isinstance(obj, str) and attribute in ("format", "format_map"):
+        """Refuses some methods of text."""
+        if isinstance(obj, str) and attribute in REFUSED:
             return self.unsafe_undefined(obj, attribute)
         return super().getattr(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """Refuses it by its name in brackets, too; a key is paid for, as it is compared."""
+        """Refuses them by their name in brackets, too; a key is paid for, as it is compared."""
         if isinstance(argument, str):
             return super().getitem(obj, argument) if not isinstance(obj, str) else self.getattr(obj, argument)
         return super().getitem(obj, self.pay(argument))
@@ -183,9 +191,9 @@ class Metered(ImmutableSandboxedEnvironment):
         raise SecurityError(f"access to attribute {attribute!r} of {type(obj).__name__!r} object is unsafe")
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Refuses it to filters, too."""
-        is_format = isinstance(obj, str) and attr in ("format", "format_map")
-        return not is_format and super().is_safe_attribute(obj, attr, value)
+        """Refuses them to filters, too."""
+        is_refused = isinstance(obj, str) and attr in REFUSED
+        return not is_refused and super().is_safe_attribute(obj, attr, value)
 
     # -------------------------------------------------------- what is compiled
 

@@ -83,6 +83,7 @@ def test_what_has_no_end_is_stopped(template: str) -> None:
         "{{ '{:9}'['format'](1) }}",
         "{{ ('{:9}'|attr('format'))(1) }}",
         "{{ ['{}']|map(attribute='format')|first }}",
+        "{{ 'x'.encode('punycode') }}",
         "{{ [].append(1) }}",
         "{{ lipsum(1) }}",
     ],
@@ -102,6 +103,9 @@ HONEST = {
     "{{ 'a'|center(9) }}{{ 'a\nb'|indent(2) }}": "    a    a\n  b",
     "{{ {'b': [1, 2]}|tojson(indent=2) }}": '{\n  "b": [\n    1,\n    2\n  ]\n}',
     "{{ names|groupby(0)|length }} {{ [3, 1]|sort|first }} {{ [1, 2]|sum }}": "1 1 3",
+    "{{ 17179869184 is gt(17179869183) }} {{ 17179869184 is divisibleby(17179869184) }} {{ x|default(17179869184) }}": (
+        "True True 17179869184"
+    ),
     "{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(17179869184) }}": "<17179869184>",
     "{% for a, b in {'x': 1}.items() %}{{ loop.index }}{{ a ~ b }}{% endfor %}": "1x1",
     "{{ 2**40 }} {{ 7 // 2 }} {{ 7 % 4 }} {{ none is none }} {{ 3 in [3] }}": "1099511627776 3 3 True True",
