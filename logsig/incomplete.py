@@ -30,6 +30,7 @@ SHORTEST = 8
 """Characters that the rest of a line must have to be known from another rank's whole one."""
 _SYMMETRIC = frozenset({"ddp", "autograd"})
 """Families of faults of the program: whoever prints first, mostly every rank raises them."""
+_COLLECTIVE = late(r"torch/distributed/(?:distributed_c10d|c10d_logger)\.py$")
 _COMPARED = frozenset({"ddp-model-mismatch"})
 """Those in which the message itself tells who is odd."""
 
@@ -82,6 +83,8 @@ def _speaks(verdict: Verdict) -> bool:
 def _of_one_that_speaks(case: Case, verdict: Verdict, *, has_head: bool) -> Verdict:
     if _is_cut_short(case, verdict.root):
         return _capped(verdict, "low", END)
+    if _is_of_a_collective(case, verdict.root):
+        return _capped(verdict, "low")
     unheard = {rank for rank, story in case.stories.ranks.items() if _failed_in_silence(story)} - {verdict.rank}
     if unheard and not has_head:
         return _withheld(verdict, unheard)
@@ -99,6 +102,14 @@ def _is_symmetric(case: Case, verdict: Verdict) -> bool:
 def _is_cut_short(case: Case, root: Event | None) -> bool:
     """True where the log ends inside an exception that no signature knows: what it would have said isn't there."""
     return root is not None and any(line.cut for line in root.lines) and case.entry(root).match.net
+
+
+def _is_of_a_collective(case: Case, root: Event | None) -> bool:
+    """True for unknown words out of a collective's C++ side: mostly a peer's doing; an argument's fault is Python's."""
+    if root is None or not root.frames or not case.entry(root).match.net:
+        return False
+    own = str(root.facts.get("exception", "")).rsplit(".", 1)[-1] in ("ValueError", "TypeError", "AssertionError")
+    return not own and _COLLECTIVE.search(root.frames[-1].path) is not None
 
 
 def _ends_here(case: Case, verdict: Verdict) -> bool:

@@ -190,7 +190,8 @@ class _Grouper:
             current.more += 1
             return True
         self._close(writer, current)
-        return False
+        inside = self.open.get(writer, [])  # a traceback into which the process' C++ side had spoken
+        return bool(inside) and inside[-1].kind == "frames" and self._feed_frames(inside, line, text)
 
     def _links_on(self, current: _Open, line: LogLine, text: str) -> bool:
         """True for a line between two tracebacks of one chain, and for the head of the second, which becomes a link."""
@@ -234,11 +235,7 @@ class _Grouper:
         if _opens(text) and not nested:
             return False
         if current.kind == "cpp":
-            return (
-                line.layers == current.exception_layers
-                and not any(name in _CPP for name in line.layers)
-                and not _STEP.search(text)
-            )
+            return line.layers == current.exception_layers and not _is_cpp(line) and not _STEP.search(text)
         if line.layers != current.exception_layers:
             return False
         if nested:
@@ -250,6 +247,8 @@ class _Grouper:
         stripped = text.strip()
         inside = [item for item in stack if item.kind == "frames"]
         if _opens(text) and not (stripped.startswith("Original")):
+            return False
+        if _is_cpp(line) and not _is_cpp(inside[-1].lines[-1]):
             return False
         frame = _FRAME.match(text)
         if frame:
@@ -309,9 +308,9 @@ class _Grouper:
         if _STARTS_ALONE.match(text.strip()) or "terminate called after throwing" in text:  # also glued to a bar
             self._push(writer, _Open([line], "dump", order=self.order, exception_layers=line.layers))
             return
-        if any(name in _CPP for name in line.layers):
+        if _is_cpp(line):
             message = _Open([line], "cpp", order=self.order, exception_layers=line.layers)
-            self._push(writer, message)
+            self._push(writer, message, keep_frames=True)
             return
         may_be_bare = text[:1].isalpha() and ("Error" in text or "Exception" in text)
         bare = _EXCEPTION.match(text) if may_be_bare else None
@@ -332,7 +331,7 @@ class _Grouper:
     def _push(self, writer: Writer, message: _Open, keep_frames: bool = False) -> None:
         stack = self.open.setdefault(writer, [])
         for item in list(stack):
-            if not (keep_frames and item.kind == "frames" and writer.rank is None):
+            if not (keep_frames and item.kind == "frames" and (writer.rank is None or message.kind == "cpp")):
                 self._close(writer, item)
         self.open.setdefault(writer, []).append(message)
         self.last = (writer, message)
@@ -380,12 +379,17 @@ def _message(item: _Open, links: tuple[Message, ...]) -> Message:
     )
 
 
+def _is_cpp(line: LogLine) -> bool:
+    """True for a line of a C++ logger."""
+    return any(name in _CPP for name in line.layers)
+
+
 def _is_bare_behind(line: LogLine, head: LogLine) -> bool:
     """True for a line without the prefixes of the message's own writer, but for what a collector put before both."""
     outer = line.layers
     if not outer:
         return True
-    if len(outer) >= len(head.layers) or head.layers[: len(outer)] != outer:
+    if len(outer) >= len(head.layers) or head.layers[: len(outer)] != outer or outer[-1] == _EXCEPTHOOK:
         return False
     return all(getattr(line, who) in (None, getattr(head, who)) for who in _OUTER)
 

@@ -128,3 +128,11 @@ def test_what_remains_of_a_table_names_nobody():
     rows = text(table({0: 1, 1: 1, 2: 1}, root=2)).splitlines(keepends=True)
     at = next(number for number, row in enumerate(rows) if row.startswith("Root Cause"))
     assert named("".join(rows[at:]))[1] in (None, "low")
+
+
+def test_unknown_words_out_of_a_collective_are_a_guess():
+    """Whatever they say, mostly a peer is gone; what Python itself refuses is the rank's own."""
+    place = "/opt/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py"
+    for error, confidence in (("RuntimeError: the other side hung up", "low"), ("ValueError: no such group", "high")):
+        own = traceback(1, error, frame=place, code="work.wait()")
+        assert named(text(steps(range(2), 3), own, table({1: 1, 0: -15}, root=1)))[:2] == (1, confidence)

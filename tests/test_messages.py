@@ -104,3 +104,16 @@ def test_exception_named_in_mid_log_was_not_raised() -> None:
     """A line that only looks like one, behind other words of its writer; or a frame that no exception follows."""
     for text in ("[rank1]: step 1\n[rank1]: ValueError: boom\n", '  File "/a/t.py", line 3, in f\nstep 2\n'):
         assert not any(message.raised and message.exception for message in grouped(text))
+
+
+def test_cpp_line_inside_a_traceback_is_a_message_of_its_own() -> None:
+    """The watchdog's thread speaks while the main thread's traceback is being printed."""
+    log = (
+        "[rank2]: Traceback (most recent call last):\n"
+        '[rank2]:   File "/a/t.py", line 3, in f\n'
+        "[rank2]:[I1129 18:58:10.376844527 reducer.cpp:1228] Reducer: using regular allocator\n"
+        "[rank2]:     g(x)\n"
+        "[rank2]: KeyError: 'a'\n"
+    )
+    found = {message.text: message.exception for message in grouped(log)}
+    assert found == {"Reducer: using regular allocator": None, "KeyError: 'a'": "KeyError"}
