@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from logsig import causes, incomplete, judging, marks, remedy, states, tracebacks, unusual
+from logsig import causes, hang, incomplete, judging, marks, remedy, states, tracebacks, unusual
 from logsig.catalog import Catalog
 from logsig.model import (
     MAX_WORLD,
@@ -255,6 +255,8 @@ class _Answer:
         found.extend(self._overcome(event) for event in self.stories.recovered[:3])
         if self.outcome == "unfinished":
             found.append("the log ends without an error and without an end: the job is running, was cut off, or hangs")
+            if (behind := hang.behind(self.stories)) is not None:
+                found.append(f"{behind}: it is stuck, or its output still waits in a buffer")
         return tuple(dict.fromkeys(found))
 
     def _overcome(self, event: Event) -> str:

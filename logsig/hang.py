@@ -1,7 +1,8 @@
 """Hangs without an error: a log that stops in mid-training, or an outside stop long after the last step.
 
-Takes stories, gives ``Hang`` only on positive evidence: a lagging rank, a gap of many step times before a later line,
-an outside kill after a gap. Ranks whose output was never captured are not called silent.
+Takes stories, gives ``Hang`` only on positive evidence: a lagging rank by lines with times, a gap of many step times
+before a later line, an outside kill after a gap. Ranks whose output was never captured are not called silent; lines
+without times that end early may only wait in a pipe's buffer.
 """
 
 from __future__ import annotations
@@ -43,21 +44,34 @@ def find(stories: Stories, outside_time: float | None = None, outside: bool = Fa
     lagging, lag = _lagging(logs)
     reasons: list[str] = []
     if lagging is not None and (lag >= CLEAR_LAG or gap or outside):
-        leaders = max(log.last_step or 0 for log in logs)
-        others = f"the other {len(logs) - 1} ranks step {leaders}"
-        reasons.append(f"Rank {lagging.rank} reported step {lagging.last_step} last, {others}.")
+        reasons.append(f"{_lag(lagging, logs).capitalize()}.")
     if gap:
         end = "before the job was stopped" if outside else "before the last line" if attempt.now is None else "ago"
         silence = f"The last step was reported {_duration(gap)} {end}"
         reasons.append(f"{silence}; until then steps came every {_step(logs)}.")
     line = lagging.last_step_line if lagging is not None else _last(logs)
-    if not reasons or line is None or (not gap and lag < CLEAR_LAG):
+    behind = lagging is not None and lag >= CLEAR_LAG and (outside or lagging.last_step_time is not None)
+    if not reasons or line is None or not (gap or behind):
         return None
     return Hang(
         lagging.rank if lagging is not None else None,
         line,
         tuple(reasons),
         lagging is not None and (lag >= CLEAR_LAG or bool(gap)),
+    )
+
+
+def behind(stories: Stories) -> str | None:
+    """Says which rank's steps end clearly before the others', where one's do; that alone is no hang."""
+    logs = [story.log for story in stories.ranks.values() if story.log.last_step is not None]
+    lagging, lag = _lagging(logs)
+    return _lag(lagging, logs) if lagging is not None and lag >= CLEAR_LAG else None
+
+
+def _lag(low: RankLog, logs: list[RankLog]) -> str:
+    others = f"the other {len(logs) - 1} ranks" if len(logs) > 2 else "the other rank"
+    return (
+        f"rank {low.rank} reported step {low.last_step} last, {others} step {max(log.last_step or 0 for log in logs)}"
     )
 
 

@@ -57,3 +57,13 @@ def test_rank_that_reports_every_tenth_step_is_not_behind(catalog: Catalog) -> N
     later = "".join(stamped(1, step, step) for step in range(58, 64))
     hung = analyze_text(log + later, catalog)
     assert (hung.root_cause and hung.root_cause.signature, hung.first_failing_rank) == ("job-silent-hang", 0)
+
+
+def test_lines_without_times_that_end_early_are_no_hang(catalog: Catalog) -> None:
+    """They may wait in a pipe's buffer while the job runs: a doubt, no failure."""
+    log = "".join(
+        f"[rank{rank}]: step={step} loss=1.0\n" for step in range(9) for rank in range(2) if step < 9 - 3 * rank
+    )
+    found = analyze_text(log, catalog)
+    assert (found.outcome, found.root_cause) == ("unfinished", None)
+    assert any("rank 1 reported step 5 last, the other rank step 8" in doubt for doubt in found.doubts)
