@@ -128,7 +128,7 @@ def _of_a_silent_one(case: Case, verdict: Verdict, *, has_head: bool) -> Verdict
     silent = {rank for rank, story in case.stories.ranks.items() if _failed_in_silence(story)}
     if not has_head and not (silent <= {verdict.rank} and not case.peers):
         return _withheld(verdict, silent)
-    if not _is_heard(case.story(verdict.rank)) and _is_seldom_silent(case, verdict):
+    if _is_unheard(case, verdict.rank) and _is_seldom_silent(case, verdict):
         return _capped(verdict, "low")
     if (verdict.suspects or verdict.finding == "exit-code") and _is_still_printing(case, verdict.rank):
         return _capped(verdict, "low")
@@ -154,6 +154,13 @@ def _is_still_printing(case: Case, rank: int | None) -> bool:
     if any(line is last for event in case.stories.recovered for line in event.lines):
         return False
     return last.level in ("E", "F") or is_inside(last.text) or "Error" in last.text
+
+
+def _is_unheard(case: Case, rank: int | None) -> bool:
+    """Tells a rank whose words aren't there, though others' are; where steps have no label, any rank may be heard."""
+    ranks = case.stories.ranks.values()
+    anonymous = case.stories.attempt.last_progress_order >= 0 and all(story.log.last_step is None for story in ranks)
+    return not (anonymous or _is_heard(case.story(rank)))
 
 
 def _is_heard(story: Story | None) -> bool:

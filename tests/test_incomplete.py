@@ -98,6 +98,12 @@ def test_an_abort_or_exit_of_a_rank_never_heard_is_a_guess():
         assert named(log)[:2] == (1, confidence), code
 
 
+def test_where_nobody_has_a_label_an_abort_is_not_called_unheard():
+    """The rank's own lines may be among the others."""
+    log = text([f"step {step} loss 1.0" for step in range(5)], closed(0), table({1: -6, 0: 1}, root=1))
+    assert named(log)[:2] == (1, "high")
+
+
 def test_a_rank_cut_off_in_its_complaint_is_not_the_silent_one():
     """The log ends within rank 2's own peer error; or its last line is one that can't be read."""
     waiting = text(steps(range(3), 3), timed_out(0), timed_out(1))
