@@ -78,16 +78,19 @@ class Case:
         return any(item.witness == "elastic-child-failed" for item in self.stories.attempt.exits)
 
     def waiting_event(self) -> Event | None:
-        """Gives the event that says what the job waited for: the best known kind, earliest."""
+        """Gives the event that says what the job waited for: the best known kind, earliest; outside stops last."""
         roles = ("either", "collateral", "witness")
         events = [
             event
             for event in self.stories.events()
             if event.role in roles and not (event.role == "collateral" and self.entry(event).family == "launcher")
         ]
-        return min(
-            events, key=lambda event: (roles.index(event.role), self.entry(event).match.net, event.order), default=None
-        )
+
+        def rank(event: Event) -> tuple[bool, int, bool, int]:
+            entry = self.entry(event)
+            return entry.points_at == "nobody", roles.index(event.role), entry.match.net, event.order
+
+        return min(events, key=rank, default=None)
 
 
 def _has_events(story: Story | None) -> bool:

@@ -255,3 +255,19 @@ def test_one_launchers_label_around_all_lines_is_nobodys_rank(catalog: Catalog) 
     assert found.first_failing_rank == 3
     bare = ["[1,0]<stderr>:" + line for line in traceback(None, "KeyError: 'a'")]
     assert analyze_text(text(bare), catalog).first_failing_rank is None
+
+
+def test_srun_that_cleans_up_behind_lost_peers_is_not_the_cause(catalog: Catalog) -> None:
+    """A rank left with code 0; the others lost it; only then the step was cancelled."""
+    log = text(
+        steps(range(3), 2),
+        closed(0),
+        closed(1),
+        [
+            "srun: error: node-0: task 1: Exited with exit code 1",
+            "srun: Terminating StepId=48213.0",
+            "slurmstepd: error: *** STEP 48213.0 ON node-0 CANCELLED AT 2026-11-29T23:04:00 ***",
+            "srun: error: node-0: task 0: Terminated",
+        ],
+    )
+    assert verdict(analyze_text(log, catalog))[:2] == ("gloo-connection-closed", 2)
