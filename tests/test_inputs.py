@@ -6,6 +6,7 @@ import io
 import json
 import lzma
 import os
+import random
 import tarfile
 import zipfile
 import zlib
@@ -423,9 +424,12 @@ def test_a_report_of_our_own_among_logs_is_left_out(tmp_path, capfd):
     assert text(read(tmp_path / "report.txt")).startswith(b"No failure and no end")  # named, it is read
 
 
-def test_a_binary_file_among_logs_is_left_out(tmp_path):
+@pytest.mark.parametrize(
+    "binary", [bytes(range(20)) * 100, random.Random(1).randbytes(3000)], ids=["controls", "noise"]
+)
+def test_a_binary_file_among_logs_is_left_out(tmp_path, binary):
     put(tmp_path, "train.log", b"text\n")
-    path = put(tmp_path, "core.4711", bytes(range(20)) * 100)
+    path = put(tmp_path, "core.4711", binary)
     found = read(tmp_path)
     assert text(found) == b"text\n"
     assert found.doubts == (f"{path}: left out: binary",)
