@@ -72,6 +72,25 @@ def test_a_host_that_starts_a_fifth_of_its_jobs_failures_is_found_among_500():
     assert wrong <= 2
 
 
+def test_a_host_that_is_first_in_a_fifth_of_the_failures_it_shares_is_found_among_500():
+    """Its jobs fail no more often than others; but of their failures it starts a fifth, not a sixteenth."""
+    found = wrong = 0
+    for seed in range(2):
+        rng = random.Random(seed)
+        names = [f"gpu{number:03d}" for number in rng.sample(range(1000), 500)]
+        rows = []
+        for number in range(20_000):
+            mine = rng.sample(names, 16)
+            is_bads = names[7] in mine and rng.random() < 0.2
+            first = (names[7] if is_bads else rng.choice(mine)) if rng.random() < 0.2 else None
+            rows.append(row(number, mine, first))
+        named = [host.name for host in suspects.test(rows).hosts if host.is_named]
+        found += names[7] in named
+        wrong += len(set(named) - {names[7]})
+    assert found == 2
+    assert not wrong
+
+
 def test_failure_rates_that_differ_by_size_accuse_nobody():
     """Large jobs fail often, small ones never; a host that runs the large ones isn't bad for that."""
     named = 0

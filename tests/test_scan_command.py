@@ -429,6 +429,19 @@ def test_a_full_disk_is_named_and_the_rest_is_written(scan, tmp_path):
     ET.parse(tmp_path / "a.xml")
 
 
+@pytest.mark.usefixtures("logs")
+def test_a_single_report_that_cant_be_written_costs_nothing_of_the_row(catalog):
+    from logsig.batch import jobs
+    from logsig.batch.reading import Manner, Reader
+
+    plan = jobs.find(["logs"])
+    row = Reader(catalog, catalog.scan_engine(), Manner(reports="missing")).read(plan.jobs[0])
+    assert (row.signature, row.first_failing_rank) == ("python-exception", 1)
+    assert [problem.partition(": ")[2] for problem in row.problems] == [
+        "the report wasn't written: No such file or directory"
+    ]
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.usefixtures("logs")
 def test_a_full_disk_behind_stdout_is_said():
@@ -486,17 +499,19 @@ def test_a_log_that_hangs_is_set_aside_by_name(scan, monkeypatch):
     assert lines_of(out)[-1]["jobs"] == 5
 
 
-def test_an_interruption_shows_and_stores_what_is_done(logs):
+@pytest.mark.parametrize(("signals", "code"), [([signal.SIGINT], 130), ([signal.SIGTERM] * 2, 143)])
+def test_an_interruption_shows_and_stores_what_is_done(logs, signals, code):
     for number in range(200, 1200):
         (logs / f"slurm-{number}.out").write_text(KEY_ERROR.format(rank=1, day=2))
     words = [*LOGSIG, "scan", "logs", "-f", "jsonl", "--store", "s.db", "--jobs", "1"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     first = process.stdout.readline()
-    process.send_signal(signal.SIGINT)
+    for each in signals:  # ``timeout`` sends two, one to the process and one to its group
+        process.send_signal(each)
     rest, _ = process.communicate(timeout=60)
     found = lines_of(first + rest)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert found[-1]["type"] == "summary"
     assert 0 < found[-1]["jobs"] < 1005
     assert found[-1]["jobs"] + found[-1]["unread"] == 1005

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -115,7 +115,7 @@ def row_of(job: Job, read: Read, catalog: Catalog, manner: Manner) -> Row:
         draft=draft_from(seen.excerpts, odd.source) if odd is not None else None,
     )
     if manner.reports is not None and row.group is not None:
-        _write_report(found, os.path.join(manner.reports, report_name(job.name)))
+        return _with_report(row, found, os.path.join(manner.reports, report_name(job.name)))
     return row
 
 
@@ -228,8 +228,14 @@ def report_name(job: str) -> str:
     return f"{plain}-{digest}.html"
 
 
-def _write_report(found: Diagnosis, path: str) -> None:
+def _with_report(row: Row, found: Diagnosis, path: str) -> Row:
+    """Writes the single report; that it couldn't be written costs nothing of the row."""
     from logsig import outputs
+    from logsig.errors import OutputError
     from logsig.report import html
 
-    outputs.write_file(path, html.render(found))
+    try:
+        outputs.write_file(path, html.render(found))
+    except OutputError as error:
+        return replace(row, problems=(*row.problems, str(error)))
+    return row

@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -32,6 +33,8 @@ STDOUT = "-"
 PROBLEMS = 3
 FAILURE_FOUND = 1
 SEVERITIES = {"error": ("error", "fatal"), "fatal": ("fatal",)}
+TWICE = 0.5
+"""Seconds in which a second signal is the first once more: ``timeout`` sends it to the process and to its group."""
 
 
 class Format(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
@@ -391,6 +394,8 @@ def _interruptible(stop: Stop) -> Iterator[_Interruption]:
 
     def interrupt(number: int, _frame: object) -> None:
         if stop.asked is not None:
+            if time.monotonic() - stop.asked < TWICE:
+                return
             raise KeyboardInterrupt
         found.code = signals.code(number)
         stop.ask()
@@ -399,8 +404,9 @@ def _interruptible(stop: Stop) -> Iterator[_Interruption]:
     try:
         yield found
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        if found.code is None:  # else the program is about to end, and a late second signal changes nothing of its code
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def _drop_stdout() -> None:
