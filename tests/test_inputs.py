@@ -218,6 +218,15 @@ def test_cut_archives_keep_what_was_before(tmp_path):
     assert found.unreadable
 
 
+def test_a_tar_cut_in_a_members_header_is_said(tmp_path):
+    whole = tarred([("a.log", b"x\n" * 200), ("b.log", LOG)])
+    path = put(tmp_path, "cut.tar", whole[: 2 * 512 + 100])
+    found = read(path)
+    assert text(found) == b"x\n" * 200
+    assert found.unreadable
+    assert found.doubts == (f"{path}: the tar is cut: its end is missing",)
+
+
 def test_an_encrypted_member_is_said(tmp_path):
     data = bytearray(zipped([("a.log", LOG), ("b.log", LOG)]))
     at = data.index(b"PK\x01\x02")

@@ -9,6 +9,8 @@ from logsig.inputs import DamagedError, Item, Place, Stream
 from logsig.inputs.archive import MEMBERS, LeftOut
 
 PRIORITY = 20
+BLOCK = 512
+CUT = "the tar is cut: its end is missing"
 
 
 def accepts(place: Place) -> bool:
@@ -34,6 +36,8 @@ def read(place: Place) -> Iterator[Item]:
                 known.clear()
     except tarfile.TarError as error:
         whole.fault = whole.fault or DamagedError(f"damaged tar: {error}")
+    if whole.fault is None and whole.size % BLOCK:  # cut in a header: tarfile takes that for the end
+        whole.fault = DamagedError(CUT)
     yield from left_out.said(place)
     if whole.fault is not None and not whole.is_told:
         raise whole.fault
@@ -44,6 +48,7 @@ class _Whole:
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
+        self.size = 0
         self.fault: Exception | None = None
         self.is_told = False
         """A member that ends there has said so."""
@@ -54,6 +59,7 @@ class _Whole:
             while size > 0 and self.fault is None and (part := self._stream.read(size)):
                 parts.append(part)
                 size -= len(part)
+                self.size += len(part)
         except (OSError, EOFError, DamagedError) as error:
             self.fault = error
         return b"".join(parts)
@@ -76,6 +82,6 @@ class _Member:
             raise DamagedError(f"damaged tar: {error}") from error
         if self._left and not piece:
             self._whole.is_told = True
-            raise self._whole.fault or DamagedError("the tar is cut: its end is missing")
+            raise self._whole.fault or DamagedError(CUT)
         self._left -= len(piece)
         return piece
