@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from logsig import cli
+from logsig.report import scans
 
 LOGSIG = [sys.executable, "-m", "logsig"]
 KEY_ERROR = """\
@@ -217,6 +218,21 @@ def test_sarif_has_a_rule_per_signature_and_a_result_per_failure(scan):
     schema = Path(__file__).parent / "schemas" / "sarif-2.1.0.json"
     if schema.exists():
         jsonschema.validate(found, json.loads(schema.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("form", [form for form in scans.names() if form != "parquet"])
+def test_every_format_shows_every_kind_of_row(scan, logs, form):
+    """Also what only a witness tells of, what has no row but a reason, and an empty log."""
+    (logs / "slurm-201.out").write_text(
+        "step=1 loss=2\nmystery: fatal lane failure 4 in cell 9\n"
+        "srun: error: gpu1: task 0: Exited with exit code 3\n"
+    )
+    (logs / "slurm-202.out.gz").write_bytes(gzip.compress(b"step=1\n")[:12])
+    (logs / "slurm-203.out").touch()
+    code, out, err = scan("-f", form, "--store", "s.db", "--baseline")
+    assert (code, err) == (3, "")
+    for name in range(101, 106):
+        assert form == "openmetrics" or f"slurm-{name}.out" in out or (form == "sarif" and name in {103, 104})
 
 
 def test_openmetrics_is_text_that_the_textfile_collector_takes(scan):

@@ -105,7 +105,7 @@ class Tally:
         example = kind.example
         return Group(
             id=key,
-            signature=None if example.template is not None else example.signature,
+            signature=example.known,
             title=example.template or example.title or "",
             severity=example.severity,
             facts={} if example.template is not None else example.facts,

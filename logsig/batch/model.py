@@ -126,6 +126,11 @@ class Row:
         """Tells a failed job: also one whose log stops behind a grave word that no signature knows."""
         return self.outcome in FAILED or (self.outcome == "unfinished" and self.template is not None)
 
+    @property
+    def known(self) -> str | None:
+        """The signature that names its kind of failure; none where only what it printed does."""
+        return self.signature if self.template is None else None
+
     def to_json(self) -> str:
         """Writes the row for the store."""
         return json.dumps(

@@ -74,7 +74,7 @@ def _rules(groups: tuple[Group, ...]) -> dict[str, dict[str, Any]]:
 
 
 def _result(row: Row, order: list[str], root: str) -> dict[str, Any]:
-    name = row.signature or UNKNOWN
+    name = row.known or UNKNOWN
     path = row.evidence_file or (row.files[0] if row.files else row.job)
     uri = checkout.relative(path.partition("!/")[0], root) or os.path.basename(path) or "log"
     region = {"startLine": max(row.evidence_line or 1, 1), "startColumn": 1}
