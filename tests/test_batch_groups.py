@@ -65,6 +65,24 @@ def test_numbers_in_a_key_are_chance(read):
     assert read(text.replace("'labels'", "'doc-17'")).group == read(text.replace("'labels'", "'doc-1842'")).group
 
 
+def test_the_name_of_an_exception_tells_nothing_where_a_signature_knows_it(read):
+    text = (
+        '[rank1]: Traceback (most recent call last):\n[rank1]:   File "/j/t.py", line 8, in f\n[rank1]:     x = y\n'
+        "[rank1]: {}.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of"
+        " 79.15 GiB of which 1.00 GiB is free.\n"
+    )
+    one, other = read(text.format("torch")), read(text.format("torch.cuda"))
+    assert one.signature == other.signature == "cuda-oom"
+    assert one.group == other.group
+
+
+def test_how_a_process_ended_tells_something_only_where_nothing_else_is_known(read):
+    known = "step=1 loss=2\nFatal Python error: Segmentation fault\n"
+    table = "srun: error: gpu1: task 0: Exited with exit code {}\n"
+    assert read(known).group == read(known + table.format(139)).group
+    assert read("step=1\n" + table.format(3)).group != read("step=1\n" + table.format(4)).group
+
+
 def test_addresses_dont_tell_failures_apart(read):
     text = (
         "step=1 loss=2\n[rank{0}]: Traceback (most recent call last):\n"

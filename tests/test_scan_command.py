@@ -14,12 +14,15 @@ import tarfile
 import time
 import xml.etree.ElementTree as ET  # our own documents
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from logsig import cli
 from logsig.report import scans
+from logsig.report.scans import _fields
 
+ROOT = Path(__file__).parents[1]
 LOGSIG = [sys.executable, "-m", "logsig"]
 KEY_ERROR = """\
 2026-05-0{day} 12:00:00 INFO step=7 loss=2.5
@@ -114,6 +117,29 @@ def test_a_scan_agrees_with_diagnose(scan, capfdbinary):
             cause and cause["signature"],
             single["first_failing_rank"],
         )
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """The scan of all cases of the repository."""
+    done = subprocess.run([*LOGSIG, "scan", "-f", "jsonl", "fixtures/cases"], cwd=ROOT, capture_output=True, check=True)
+    return lines_of(done.stdout.decode())
+
+
+def test_each_case_of_the_repository_is_one_job(cases):
+    """Its label, and the golden report beside it, are none."""
+    assert cases[-1]["jobs"] == sum(1 for _ in (ROOT / "fixtures" / "cases").glob("*/case.yaml"))
+
+
+def test_what_makes_two_groups_can_be_seen(cases):
+    groups = [line for line in cases if line["type"] == "group"]
+    told = [_fields.kind(SimpleNamespace(**group)) for group in groups]
+    assert sorted(told) == sorted(set(told))
+
+
+def test_no_healthy_run_of_the_repository_is_a_failure(cases):
+    failed = {group["example"]["job"] for group in cases if group["type"] == "group"}
+    assert not [job for job in failed if "/healthy-" in job]
 
 
 def test_small_windows_and_the_whole_log_give_the_same_answer(scan, logs):
@@ -224,8 +250,7 @@ def test_sarif_has_a_rule_per_signature_and_a_result_per_failure(scan):
 def test_every_format_shows_every_kind_of_row(scan, logs, form):
     """Also what only a witness tells of, what has no row but a reason, and an empty log."""
     (logs / "slurm-201.out").write_text(
-        "step=1 loss=2\nmystery: fatal lane failure 4 in cell 9\n"
-        "srun: error: gpu1: task 0: Exited with exit code 3\n"
+        "step=1 loss=2\nmystery: fatal lane failure 4 in cell 9\nsrun: error: gpu1: task 0: Exited with exit code 3\n"
     )
     (logs / "slurm-202.out.gz").write_bytes(gzip.compress(b"step=1\n")[:12])
     (logs / "slurm-203.out").touch()

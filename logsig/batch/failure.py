@@ -15,8 +15,12 @@ from logsig.catalog import Catalog
 from logsig.model import Cause
 from logsig.report.fingerprint import TELLING
 
-ALSO_TELLING = ("path", "signal", "exitcode", "inner_exception", "inner_message", "param_name", "detail", "last_error")
+ALSO_TELLING = ("path", "inner_exception", "inner_message", "param_name", "detail", "last_error")
 """Facts that tell one failure from another once their numbers are masked."""
+OF_AN_END = ("signal", "exitcode")
+"""Facts that tell something only where nothing but the end is known."""
+OF_A_NET = ("exception",)
+"""Facts that a signature of its own already says: its exception has other names in other versions."""
 EXACT = (
     *("param_indices", "param_names", "param_name", "code", "errno", "exitcode", "status", "op", "signal"),
     *("function", "symbol", "dtype", "other_dtype", "exception", "inner_exception"),
@@ -27,8 +31,10 @@ LENGTH = 12
 
 def telling_facts(cause: Cause, catalog: Catalog) -> dict[str, Any]:
     """Gives the facts that tell this failure from others of its signature, masked."""
-    facts = {name: _masked(name, cause.facts[name]) for name in (*TELLING, *ALSO_TELLING) if _is_told(cause, name)}
     entry = catalog.signatures.get(cause.signature)
+    also = (*ALSO_TELLING, *OF_AN_END) if entry is not None and entry.role == "witness" else ALSO_TELLING
+    told = TELLING if entry is None or entry.match.net else [name for name in TELLING if name not in OF_A_NET]
+    facts = {name: _masked(name, cause.facts[name]) for name in (*told, *also) if _is_told(cause, name)}
     if entry is not None and entry.match.net and isinstance(cause.facts.get("message"), str):
         facts["message"] = template_of(cause.facts["message"].split("\n")[0])
     return facts

@@ -27,7 +27,7 @@ from logsig.batch.suspects import Counts
 if TYPE_CHECKING:
     from logsig.catalog import Catalog
 
-FORMAT = 1
+FORMAT = 2
 """Rises when rows are made otherwise: those of a store are then made anew."""
 PATIENCE = 120.0
 """Seconds that a job may take at least, where the user says nothing."""

@@ -163,11 +163,14 @@ def kind(found: Group) -> str:
 def told(found: Group) -> str:
     """Gives the facts that tell a group from others of its signature."""
     facts = dict(found.facts)
-    if len(facts) > 1 or found.signature == "python-exception":
-        facts.pop("exception", None) if "message" not in facts else None
-    elif "exception" in facts:
-        facts = {}
-    return ", ".join(f"{name.replace('_', ' ')} {_short(value)}" for name, value in facts.items())
+    message = facts.get("message", "")
+    if any(isinstance(fact, str) and fact in message for name, fact in facts.items() if name not in _SAID_BY_NETS):
+        facts = {name: fact for name, fact in facts.items() if name not in _SAID_BY_NETS}
+    return ", ".join(f"{name.replace('_', ' ')} {_short(fact)}" for name, fact in facts.items())
+
+
+_SAID_BY_NETS = ("exception", "message")
+"""What a signature for exceptions of all kinds tells; too much where a fact of its own stands in the message."""
 
 
 def _short(value: Any) -> str:
