@@ -204,6 +204,9 @@ def test_sentence(test: HostTest) -> str:
     rest = f"; {many(test.left_out, 'job')} whose hosts are known only in part left out" if test.left_out else ""
     if not test.jobs or not test.failures:
         return f"not tested: no failure's first host is known among jobs that name their hosts{rest}"
+    if not test.tested:
+        known = f"{many(test.jobs, 'job')} with {many(test.failures, 'failure')} whose first host is known"
+        return f"not tested: too few to tell a bad host from chance ({known}){rest}"
     return (
         f"{many(test.tested, 'host')} tested over {many(test.jobs, 'job')} with {many(test.failures, 'failure')}"
         f" whose first host is known"
