@@ -193,4 +193,5 @@ def test_history_tells_trends_of_groups_and_hosts(path):
 def test_a_sparkline_draws_days_without_a_gap():
     assert sparkline({"2026-05-01": 1, "2026-05-03": 8}) == "▁ █"
     assert sparkline({"2026-05-01": 1, "2026-05-02": 1}, is_ascii=True) == "@@"
+    assert sparkline({"2026-05-02": 3}, ["2026-05-01", "2026-05-04"]) == " █  "
     assert sparkline({}) == ""

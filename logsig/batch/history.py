@@ -7,7 +7,7 @@ often anybody scanned.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from logsig.batch.groups import Tally
@@ -130,11 +130,14 @@ MARKS = "▁▂▃▄▅▆▇█"
 ASCII_MARKS = ".:-=+*#@"
 
 
-def sparkline(days: Mapping[str, int], columns: int = 28, *, is_ascii: bool = False) -> str:
-    """Draws counts over time as a line of marks: days, or weeks or months where there are too many."""
+def sparkline(days: Mapping[str, int], over: Collection[str] = (), columns: int = 28, *, is_ascii: bool = False) -> str:
+    """Draws counts over time as a line of marks: days, or weeks or months where there are too many.
+
+    ``over``: the days of all lines that are to be compared, so that they begin and end alike.
+    """
     from logsig.report.scans import _charts
 
-    spans, kind = _charts.spans(list(days), columns)
+    spans, kind = _charts.spans([*days, *over], columns)
     counts: Counter[str] = Counter()
     for day, count in days.items():
         counts[_charts.span_of(day, kind)] += count

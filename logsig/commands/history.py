@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -78,25 +78,27 @@ def _text(found: History, options: Options) -> Iterator[str]:
     yield _bold(f"{found.jobs:,} jobs, {found.failures:,} failures", options) + (
         f" in {len(found.scans):,} scans ({len(ended):,} complete), {first} to {last}\n"
     )
-    yield from _trends(found.trends, options)
-    yield from _hosts(found.hosts, options)
+    yield from _trends(found.trends, found.days, options)
+    yield from _hosts(found.hosts, found.days, options)
     yield "\n" + _bold("Scans", options) + "\n"
     for scan in found.scans[-MOST:]:
         jobs = f"{scan.jobs:,} jobs, {scan.failures:,} failures" if scan.jobs is not None else "no end"
         yield f"  {scan.number:>5}  {scan.began.replace('T', ' ').rstrip('Z')}  {scan.state:<11}  {jobs}\n"
 
 
-def _trends(trends: tuple[Trend, ...], options: Options) -> Iterator[str]:
+def _trends(trends: tuple[Trend, ...], days: Mapping[str, int], options: Options) -> Iterator[str]:
     from logsig.batch.history import sparkline
-    from logsig.report import inert
+    from logsig.report import cells, inert
     from logsig.report.scans import _fields
 
     yield "\n" + _bold("Kinds of failure", options) + "\n" if trends else "\nNo failures\n"
+    width = options.width if options.color or options.links else 10_000
     for trend in trends[:MOST]:
         group = trend.group
-        status = f"  [{group.status}]" if group.status else ""
-        yield f"{group.count:>7,}  {group.id}  {_bold(inert.line(_fields.kind(group)), options)}{status}\n"
-        line = sparkline(group.days, is_ascii=options.ascii)
+        status = f"[{group.status}] " if group.status else ""
+        kind = f"{group.count:>7,}  {group.id}  {status}{inert.line(_fields.kind(group))}"
+        yield "".join(_bold(line, options) + "\n" for line in cells.wrap(kind, width, "", " " * 11))
+        line = sparkline(group.days, days, is_ascii=options.ascii)
         times = f"{(group.first_seen or '?')[:10]} to {(group.last_seen or '?')[:10]}"
         hosts = ", ".join(f"{inert.line(name)} {count}" for name, count in list(trend.hosts.items())[:4])
         yield f"         {times}  {line}\n" + (f"         first on {hosts}\n" if hosts else "")
@@ -104,8 +106,9 @@ def _trends(trends: tuple[Trend, ...], options: Options) -> Iterator[str]:
         yield f"         and {len(trends) - MOST:,} more: --format jsonl\n"
 
 
-def _hosts(hosts: tuple[HostTrend, ...], options: Options) -> Iterator[str]:
+def _hosts(hosts: tuple[HostTrend, ...], days: Mapping[str, int], options: Options) -> Iterator[str]:
     from logsig.batch.history import sparkline
+    from logsig.batch.model import FALSE_DISCOVERIES
     from logsig.report import inert
     from logsig.report.scans import _fields
 
@@ -113,9 +116,10 @@ def _hosts(hosts: tuple[HostTrend, ...], options: Options) -> Iterator[str]:
         return
     yield "\n" + _bold("Hosts that started failures", options) + "\n"
     for host in hosts[:MOST]:
-        line = sparkline(host.days, is_ascii=options.ascii)
+        line = sparkline(host.days, days, is_ascii=options.ascii)
         qs = [q for _, q in sorted(host.q_by_scan.items())]
         told = f"q = {_fields.number(qs[-1])}" if qs else ""
+        told += _bold("  more than chance", options) if qs and qs[-1] <= FALSE_DISCOVERIES else ""
         yield f"{host.starts:>7,} of {host.jobs:,} jobs  {inert.line(host.name)}  {line}  {told}\n"
     if len(hosts) > MOST:
         yield f"         and {len(hosts) - MOST:,} more: --format jsonl\n"
