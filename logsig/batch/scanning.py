@@ -314,6 +314,7 @@ def _text(row: Row | None) -> str:
 def _reader(catalog: Catalog, manner: Manner) -> Reader:
     """Prepares all that workers share: engines, prefixes, modules."""
     import logsig
+    import logsig.draft  # and pydantic with it
 
     logsig.analyze_text(WARMING, catalog)
     if manner.reports is not None:
