@@ -5,6 +5,7 @@
     python benchmarks/scan_many.py cores DIR                                # two workers against one
     python benchmarks/scan_many.py again DIR                                # a second scan of the unchanged folder
     python benchmarks/scan_many.py memory DIR                               # all processes together, shared pages once
+    python benchmarks/scan_many.py agree DIR                                # small windows against the whole logs
 
 Ratios are of CPU seconds where other work would blur a clock; both are printed.
 """
@@ -12,6 +13,7 @@ Ratios are of CPU seconds where other work would blur a clock; both are printed.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import re
@@ -32,6 +34,7 @@ HEALTHY = 0.8
 HOSTS = 500
 BAD, SHARE = "gpu-0123", 0.5
 """A host that starts a failure in this share of its jobs, beside the failures of all."""
+ANSWER = ("outcome", "signature", "first_failing_rank", "scope")
 LOGSIG = [sys.executable, "-m", "logsig"]
 
 
@@ -179,6 +182,21 @@ def memory(folder: Path) -> None:
     )
 
 
+def agree(folder: Path) -> None:
+    """Compares what small windows tell with what ``diagnose`` would, log by log."""
+    quick, thorough = (_answers([*LOGSIG, "scan", *how, "-f", "jsonl", str(folder)]) for how in ([], ["--thorough"]))
+    differ = {job: (quick[job], answer) for job, answer in thorough.items() if quick.get(job) != answer}
+    for job, (one, other) in differ.items():
+        print(f"{job}: {one}, thorough {other}")
+    print(f"{len(thorough) - len(differ):,} of {len(thorough):,} logs have the same outcome, cause, rank and scope")
+
+
+def _answers(words: list[str]) -> dict[str, tuple[object, ...]]:
+    done = subprocess.run(words, capture_output=True, check=True, cwd=ROOT)  # noqa: S603 (commands of this file)
+    rows = [row for line in done.stdout.splitlines() if (row := json.loads(line))["type"] == "job"]
+    return {row["job"]: tuple(row[name] for name in ANSWER) for row in rows}
+
+
 def _family(pid: int) -> list[int]:
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
@@ -199,7 +217,7 @@ def _pss(pid: int) -> int:
 def main() -> None:
     """Reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["make", "speed", "cores", "again", "memory"])
+    parser.add_argument("what", choices=["make", "speed", "cores", "again", "memory", "agree"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--size", type=int, default=100_000)
@@ -211,7 +229,7 @@ def main() -> None:
     elif chosen.what == "speed":
         speed(chosen.folder, chosen.sample)
     else:
-        {"cores": cores, "again": again, "memory": memory}[chosen.what](chosen.folder)
+        {"cores": cores, "again": again, "memory": memory, "agree": agree}[chosen.what](chosen.folder)
 
 
 if __name__ == "__main__":
