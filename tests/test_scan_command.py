@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -100,6 +101,15 @@ def test_the_text_shows_a_row_per_job_then_groups_hosts_and_the_summary(scan):
     assert "fatal: lane controller # lost cell #" in out
     assert "Hosts that start failures more often than chance: none\n" in out
     assert "  5 jobs in 5 files, " in out
+
+
+def test_a_narrow_terminal_is_not_overrun(scan, logs, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    (logs / f"{'long' * 30}.log").write_text(KEY_ERROR.replace("'labels'", "'" + "x" * 90 + "'").format(rank=2, day=1))
+    _, out, _ = scan("--color", "always", "--store", "s.db")
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
+    assert max(map(len, plain.splitlines())) <= 80
+    assert "[new] python-exception" in plain
 
 
 def test_the_same_input_gives_the_same_bytes_whatever_the_workers(scan):
@@ -347,17 +357,28 @@ def test_what_is_no_job_by_its_content_is_left_out_and_not_read_again(scan, logs
     (logs / "packages.txt").write_text("torch==2.6.0\nnumpy==2.1.0\n")
     assert cli.run(["diagnose", "logs/slurm-101.out", "-o", "logs/report.txt"]) == 0
     assert cli.run(["diagnose", "logs/slurm-103.out", "-o", "logs/slurm-103.report"]) == 0
-    scan("-o", "logs/kinds.txt", "-O", "jsonl=logs/kinds.jsonl")
+    scan(
+        "-o",
+        "logs/kinds.txt",
+        "-O",
+        "jsonl=logs/kinds.jsonl",
+        "-O",
+        "sarif=logs/a.sarif",
+        "-O",
+        "openmetrics=logs/a.prom",
+    )
     for remembered in (0, 5):
         found = lines_of(scan("-f", "jsonl", "--store", "s.db")[1])
         assert [line["job"] for line in found if line["type"] == "job"] == [
             f"logs/slurm-{n}.out" for n in range(101, 106)
         ]
-        assert (found[-1]["left_out"], found[-1]["remembered"]) == (6, remembered)
-    assert "6 files left out" in scan("--store", "s.db")[1]
+        assert (found[-1]["left_out"], found[-1]["remembered"]) == (8, remembered)
+    assert "8 files left out" in scan("--store", "s.db")[1]
 
 
-def test_a_named_file_is_a_job_whatever_it_holds(scan, logs):
+def test_a_file_that_is_named_or_called_as_output_is_a_job_whatever_it_holds(scan, logs):
+    (logs / "train-7.txt").write_text("loading the data\n")
+    assert "logs/train-7.txt" in {line.get("job") for line in lines_of(scan("-f", "jsonl")[1])}
     (logs / "hostfile").write_text("gpu-0001 slots=8\n")
     assert lines_of(scan("-f", "jsonl", at="logs/hostfile")[1])[0]["outcome"] == "unfinished"
 

@@ -16,7 +16,8 @@ from logsig.batch.model import Job
 if TYPE_CHECKING:
     from logsig.batch.rowing import Read
 
-SPEAKS_OF_OUTPUT = re.compile(r"log|out|err|console|slurm|stream", re.IGNORECASE)
+SPEAKS_OF_OUTPUT = re.compile(r"log|out|err|console|slurm|stream|train|job|run|task|worker|rank", re.IGNORECASE)
+"""A file so called is a job's even if it tells nothing: one that hangs at once, perhaps."""
 
 
 def is_one(job: Job, read: Read) -> bool:

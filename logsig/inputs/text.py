@@ -14,9 +14,10 @@ OWN = late(
     rb"(?:\S.{0,200}\n){1,12}\n"  # the verdict, then what follows it
     rb"(?:[a-z]+\[[a-z0-9-]+\]: |Ranks \(\d|note: no signature explains|Not seen\n  - |Why\n  - |Read\n  [a-z])"
     rb"|outcome +cause +first +job\r?\n"
-    rb'|\{\s*"(?:schema": "logsig\.|type": "(?:job|plan)", "job": )'
+    rb'|\{\s*"(?:schema": "logsig\.|type": "(?:job|plan)", "job": |\$schema": "[^"]{1,60}/sarif)'
+    rb"|# TYPE logsig_"
 )
-"""How reports begin that logsig itself wrote: as text, and as JSON."""
+"""How reports begin that logsig itself wrote: as text, as JSON, as metrics."""
 
 
 def accepts(place: Place) -> bool:  # noqa: ARG001  (one signature for all inputs)
