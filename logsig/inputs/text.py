@@ -64,6 +64,6 @@ class _Unpadded:
 
 
 def _is_binary(head: bytes) -> bool:
-    """Tells by the share of bytes that no text has, and of those that are no UTF-8 (of which old encodings have some)."""
+    """Tells by the share of bytes that no text has, and of those that are no UTF-8 (old encodings have some)."""
     strange = len(head) - len(head.translate(None, CONTROLS)) + head.decode("utf-8", "replace").count("\ufffd")
     return strange > 0.3 * len(head)
