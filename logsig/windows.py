@@ -62,7 +62,7 @@ class Limits(NamedTuple):
             head=min(one.head, max(8 * one.head // inputs, 2 << 10)),
             tail=min(one.tail, max(8 * one.tail // inputs, 4 << 10)),
             tail_most=min(one.tail_most, max(8 * one.tail_most // inputs, 4 << 10)),
-            widths=one.widths if inputs <= 64 else one.widths[1:] if inputs <= 1024 else one.widths[2:],
+            widths=one.widths if inputs <= 8 else one.widths[1:] if inputs <= 256 else one.widths[2:],
             again=max(4 * one.again // inputs, 16 << 10),
             again_in_all=max(4 * one.again_in_all // inputs, 64 << 10),
             in_all=min(one.in_all, max(4 * one.in_all // inputs, 128 << 10)),
