@@ -72,17 +72,19 @@ def command(ctx: click.Context, /, file: str | None, store: str | None, form: st
 
 
 def _text(found: History, options: Options) -> Iterator[str]:
+    from logsig.report.scans._fields import many
+
     ended = [scan for scan in found.scans if scan.state == "complete"]
     first = found.scans[0].began[:10] if found.scans else "-"
     last = found.scans[-1].began[:10] if found.scans else "-"
-    yield _bold(f"{found.jobs:,} jobs, {found.failures:,} failures", options) + (
-        f" in {len(found.scans):,} scans ({len(ended):,} complete), {first} to {last}\n"
+    yield _bold(f"{many(found.jobs, 'job')}, {many(found.failures, 'failure')}", options) + (
+        f" in {many(len(found.scans), 'scan')} ({len(ended):,} complete), {first} to {last}\n"
     )
     yield from _trends(found.trends, found.days, options)
     yield from _hosts(found.hosts, found.days, options)
     yield "\n" + _bold("Scans", options) + "\n"
     for scan in found.scans[-MOST:]:
-        jobs = f"{scan.jobs:,} jobs, {scan.failures:,} failures" if scan.jobs is not None else "no end"
+        jobs = f"{many(scan.jobs, 'job')}, {many(scan.failures or 0, 'failure')}" if scan.jobs is not None else "no end"
         yield f"  {scan.number:>5}  {scan.began.replace('T', ' ').rstrip('Z')}  {scan.state:<11}  {jobs}\n"
 
 

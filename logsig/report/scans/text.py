@@ -112,7 +112,7 @@ def _groups_title(summary: Summary, known: Sequence[Group]) -> str:
     if not summary.groups:
         return "Failures: none"
     failed = f"{summary.failures:,} of {_fields.many(summary.jobs, 'job')} failed"
-    return f"Failures: {failed}, {_fields.many(len(known), 'known kind')}"
+    return f"Failures: {failed}, {_fields.many(len(known), 'kind')} recognised"
 
 
 def _groups(groups: Sequence[Group], options: Options) -> Iterator[str]:
