@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from hypothesis import settings
 
@@ -11,6 +13,10 @@ from logsig.catalog import Catalog
 settings.register_profile("default", deadline=None)  # a busy machine is no failure
 settings.register_profile("fuzz", deadline=None, max_examples=5000)
 settings.load_profile("default")
+
+for name in ("SIGINT", "SIGHUP"):  # a shell's background job and nohup ignore them, and so would all that tests start
+    if getattr(signal, name, None) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
