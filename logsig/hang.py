@@ -19,6 +19,8 @@ GAP_SECONDS = 120.0
 """… and of at least so many seconds."""
 CLEAR_LAG = 2
 """Ranks that wait for one another are at most one step apart; more is a lag."""
+FEW_STEPS = 8
+"""More steps than these nobody goes on without a peer: one that said nothing since its start doesn't log its steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +82,22 @@ def _lagging(logs: list[RankLog]) -> tuple[RankLog | None, int]:
     if len(logs) < 3:
         if len(logs) == 2:
             low, high = sorted(logs, key=lambda log: log.last_step or 0)
-            lag = (high.last_step or 0) - _due(low)
-            return (low, lag) if lag >= CLEAR_LAG else (None, 0)
+            lag = (high.last_step or 0) - _due(low, logs)
+            is_heard = low.step_seconds is not None or lag <= FEW_STEPS
+            return (low, lag) if lag >= CLEAR_LAG and is_heard else (None, 0)
         return None, 0
     counts = Counter(log.last_step for log in logs)
     low = min(logs, key=lambda log: log.last_step or 0)
     rest = [log.last_step or 0 for log in logs if log is not low]
-    lag = min(rest) - _due(low)
+    lag = min(rest) - _due(low, logs)
     if counts[low.last_step] != 1 or lag < 1:
         return None, 0
     return low, lag
 
 
-def _due(log: RankLog) -> int:
-    """The last step at which the rank, going on as it did, need not have reported again."""
-    return (log.last_step or 0) + log.step_stride - 1
+def _due(low: RankLog, logs: list[RankLog]) -> int:
+    """The last step at which the rank, reporting as rarely as any of them, need not have reported again."""
+    return (low.last_step or 0) + max(log.step_stride for log in logs) - 1
 
 
 def _gap(logs: list[RankLog], last_progress: float | None, end: float | None) -> float | None:

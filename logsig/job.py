@@ -389,9 +389,9 @@ class _Builder:
 
 
 def _stride(steps: Sequence[int]) -> int:
-    """Median number of steps between reports; 1 where fewer than three are known."""
+    """Median number of steps between reports; 1 where only one is known."""
     gaps = sorted(later - earlier for earlier, later in zip(steps, list(steps)[1:], strict=False))
-    return gaps[len(gaps) // 2] if len(gaps) >= 2 else 1
+    return max(1, gaps[len(gaps) // 2]) if gaps else 1
 
 
 def _median_gap(times: Sequence[float]) -> float | None:

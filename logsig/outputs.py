@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import stat
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from typing import BinaryIO
 
 from logsig.errors import OutputError
 
@@ -29,10 +31,25 @@ def write_stdout(text: str) -> None:
     encoding = stream.encoding or "utf-8"
     stream.flush()
     if hasattr(stream, "buffer"):
-        stream.buffer.write(text.encode(encoding, "backslashreplace"))
-        stream.buffer.flush()
+        _write_all(stream.buffer, text.encode(encoding, "backslashreplace"))
     else:
         stream.write(text)
+
+
+def _write_all(stream: BinaryIO, data: bytes) -> None:
+    """Writes to the end, also into a pipe that the other side has made one that doesn't wait."""
+    try:
+        descriptor = stream.fileno()
+    except (AttributeError, OSError):
+        stream.write(data)
+        stream.flush()
+        return
+    left = memoryview(data)
+    while left:
+        try:
+            left = left[os.write(descriptor, left) :]
+        except BlockingIOError:
+            select.select([], [descriptor], [])
 
 
 def write_raw(text: str) -> None:

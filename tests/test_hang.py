@@ -67,3 +67,18 @@ def test_lines_without_times_that_end_early_are_no_hang(catalog: Catalog) -> Non
     found = analyze_text(log, catalog)
     assert (found.outcome, found.root_cause) == ("unfinished", None)
     assert any("rank 1 reported step 5 last, the other rank step 8" in doubt for doubt in found.doubts)
+
+
+def test_a_log_cut_between_the_reports_of_a_round_shows_no_hang(catalog: Catalog) -> None:
+    """Seven ranks have said step 50 and the eighth not yet: after one round or two nobody knows better."""
+    for rounds in (2, 3, 4):
+        lines = [stamped(rank, 50 * turn, 50 * turn) for turn in range(rounds) for rank in range(8)]
+        found = analyze_text("".join(lines[:-1]), catalog)
+        assert (found.outcome, found.first_failing_rank) == ("unfinished", None)
+
+
+def test_who_said_nothing_since_the_start_does_not_log(catalog: Catalog) -> None:
+    """No rank goes on for fifty steps without its only peer."""
+    log = stamped(0, 0, 0) + stamped(1, 0, 0) + "".join(stamped(0, step, step) for step in range(1, 50))
+    found = analyze_text(log, catalog)
+    assert (found.outcome, found.first_failing_rank) == ("unfinished", None)

@@ -444,6 +444,26 @@ def test_a_binary_file_among_logs_is_left_out(tmp_path, binary):
     assert found.doubts == (f"{path}: left out: binary",)
 
 
+@pytest.mark.parametrize("encoding", ["gbk", "shift-jis", "cp1251"])
+def test_text_in_an_old_encoding_is_no_binary(tmp_path, encoding):
+    words = {
+        "gbk": "\u8bad\u7ec3\u5f00\u59cb",
+        "shift-jis": "\u5b66\u7fd2\u958b\u59cb",
+        "cp1251": "\u043d\u0430\u0447\u0430\u043b\u043e",
+    }[encoding]
+    put(tmp_path, "train.log", (words * 60 + "\nCUDA error\n").encode(encoding))
+    assert read(tmp_path).hits == {"CUDA error": 1}
+
+
+def test_a_log_that_begins_with_a_report_is_a_log(tmp_path):
+    """A script that diagnoses the last run and then starts the next writes both into one file."""
+    report = "Rank 2 failed first: x.\n\nerror[cuda-oom]: out of memory\n\nRank 2 failed first: x. [cuda-oom]\n"
+    put(tmp_path, "report.out", report.encode())
+    path = put(tmp_path, "slurm-77.out", (report + "starting again\nCUDA error\n").encode())
+    found = read(tmp_path)
+    assert [origin.path for origin in found.origins] == [str(path)]
+
+
 def test_a_binary_file_that_was_named_is_read(tmp_path):
     path = put(tmp_path, "core", b"\x01\x02\x03\x04" * 300 + b"CUDA error")
     found = read(path)

@@ -183,3 +183,20 @@ def test_two_reports_in_one_file_are_refused(tmp_path, capsys, monkeypatch):
     outputs.refuse_twice(
         ["-", "-", "/dev/null", "/dev/null", "sum", "sum", "b", None, None], {"GITHUB_STEP_SUMMARY": "sum"}
     )
+
+
+@pytest.mark.skipif(not hasattr(os, "set_blocking") or sys.platform == "win32", reason="no such pipes here")
+def test_a_pipe_that_does_not_wait_gets_everything():
+    """Some CI hands over a pipe that another process has made non-blocking."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    text = "0123456789" * 30_000
+    got = []
+    reader = threading.Thread(target=lambda: got.extend(iter(lambda: os.read(read, 4096), b"")))
+    with os.fdopen(write, "wb") as stream:
+        os.write(write, b"x" * 60_000)  # hardly any room is left
+        reader.start()
+        outputs._write_all(stream, text.encode())
+    reader.join()
+    os.close(read)
+    assert b"".join(got)[60_000:].decode() == text

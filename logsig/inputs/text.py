@@ -40,7 +40,7 @@ def read(place: Place) -> Iterator[Item]:
             yield Skipped(place.path, "left out: binary", unreadable=False)
             return
         yield Skipped(place.path, "looks binary; read as if it were text", unreadable=False)
-    elif not place.is_named and OWN.match(place.head):
+    elif not place.is_named and _is_own(place):
         yield Skipped(place.path, "left out: a report of logsig, not a log", unreadable=False)
         return
     yield Leaf(place.origin, disk=place.disk) if stream is None else Leaf(place.origin, stream=stream)
@@ -63,7 +63,23 @@ class _Unpadded:
         return piece
 
 
+def _is_own(place: Place) -> bool:
+    """Tells a report: as text it ends with the verdict with which it began, or more was written behind it."""
+    if not OWN.match(place.head):
+        return False
+    if place.head.startswith((b"{", b"outcome", b"#")):
+        return True
+    if place.disk is None:
+        return False
+    with open(place.disk, "rb") as file:
+        file.seek(max(0, file.seek(0, 2) - STEP))
+        last = file.read().rstrip().rpartition(b"\n")[2]
+    return last.startswith(place.head.partition(b"\n")[0].rstrip())
+
+
 def _is_binary(head: bytes) -> bool:
-    """Tells by the share of bytes that no text has, and of those that are no UTF-8 (old encodings have some)."""
-    strange = len(head) - len(head.translate(None, CONTROLS)) + head.decode("utf-8", "replace").count("\ufffd")
+    """Tells by the share of bytes that no text has; where zeros are among them, also of those that are no UTF-8."""
+    strange = len(head) - len(head.translate(None, CONTROLS))
+    if b"\0" in head:
+        strange += head.decode("utf-8", "replace").count("\ufffd")
     return strange > 0.3 * len(head)

@@ -77,7 +77,7 @@ def _everyone(diagnosis: Diagnosis) -> str:
 
 def _attempts(attempts: tuple[AttemptResult, ...]) -> str:
     good = [attempt.number for attempt in attempts if attempt.outcome == "healthy"]
-    return f"attempt {good[-1]} ended well" if good else "a later attempt ended well"
+    return f"attempt {good[-1]} ended well" if good else "a later attempt went on"
 
 
 def _without_subject(summary: str, rank: int | None) -> str:
