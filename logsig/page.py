@@ -313,8 +313,8 @@ def _facts(entry: Entry, page: Page) -> Iterator[Block]:
 def find(catalog: Catalog, message: str) -> tuple[str, ...]:
     """Give the ids that a piece of a message may mean, best first.
 
-    A literal inside the message beats the message inside a literal, that beats the message inside an example, and that
-    beats words in common with a title.
+    A long literal that is most of the message decides. Else those count alike whose literals or examples hold the
+    message, or whose title and id have all its words; and only where there are none, literals and words in part.
     """
     needle = " ".join(message.lower().split())
     scores: dict[str, tuple[int, int]] = {}
@@ -330,19 +330,28 @@ def find(catalog: Catalog, message: str) -> tuple[str, ...]:
 def _score(catalog: Catalog, entry: Entry, needle: str) -> tuple[int, int] | None:
     literals = [literal.lower() for literal in entry.match.literals]
     inside = max((len(literal) for literal in literals if literal in needle), default=0)
-    if inside:
-        return 4, inside
-    if len(needle) >= 4 and any(needle in literal for literal in literals):
-        return 3, 0
-    if len(needle) >= 8 and any(
-        needle in " ".join(sample.log.lower().split()) for sample in catalog.proof(entry.id).examples
-    ):
-        return 2, 0
-    words = {word for word in needle.split() if len(word) >= 3} - _COMMON
+    if inside >= LONG and inside > 0.7 * len(needle):
+        return 3, inside
+    words = {word.strip(".:") for word in needle.split() if len(word) >= 3} - _COMMON
     known = set(f"{entry.title} {entry.id.replace('-', ' ')}".lower().replace(",", " ").split())
     common = len(words & known)
+    if (
+        (inside and inside > 0.7 * len(needle))
+        or (len(needle) >= 4 and any(needle in literal for literal in literals))
+        or (len(needle) >= 8 and any(needle in _flat(sample.log) for sample in catalog.proof(entry.id).examples))
+        or (len(words) > 1 and common == len(words))
+    ):
+        return 2, common
+    if inside:
+        return 1, inside
     return (1, common) if common and common * 2 >= len(words) else None
 
 
+def _flat(log: str) -> str:
+    return " ".join(log.lower().split())
+
+
+LONG = 20
+"""Characters of a literal that no two messages share by chance."""
 _COMMON = frozenset("all and any are but can for from had has have not nothing one the this was were with".split())  # noqa: SIM905
 """Words that stand in titles of any kind."""

@@ -128,3 +128,17 @@ def test_words_that_stand_anywhere_mean_nothing() -> None:
     result = CliRunner().invoke(explain.command, ["nothing at all"])
     assert result.exit_code == 2
     assert "no signature speaks of 'nothing at all'" in result.output
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("CUDA out of memory", "cuda-oom"),
+        ("out of memory", "cuda-oom"),
+        ("NCCL timeout", "nccl-collective-timeout"),
+        ("KeyError: 'labels'", "python-exception"),
+        ("[rank3]: ValueError: foo bar", "python-exception"),
+    ],
+)
+def test_what_people_type_means_what_they_mean(message, expected):
+    assert explain.identify(WHOLE, message)[0] == expected

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from logsig.page import Block, Section
 
 MAX_LISTED = 12
+_HEAD = 'Traceback (most recent call last):\n  File "train.py", line 1, in <module>\n'
+"""What stands above a bare exception in a log."""
 _ID = late(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -51,8 +53,8 @@ def identify(catalog: Catalog, text: str) -> tuple[str, ...]:
 
     if text in catalog.signatures:
         return (text,)
-    recognised = _recognised(catalog, text)
-    found = (recognised,) if recognised else find(catalog, text)
+    own, general = _recognised(catalog, text)
+    found = (own,) if own else find(catalog, text) or general
     if not found:
         if _ID.fullmatch(text):
             raise click.UsageError(unknown(catalog, text))
@@ -60,13 +62,15 @@ def identify(catalog: Catalog, text: str) -> tuple[str, ...]:
     return found
 
 
-def _recognised(catalog: Catalog, text: str) -> str | None:
-    """Give the signature that the whole line recognises in the text, unless it is a general net."""
+def _recognised(catalog: Catalog, text: str) -> tuple[str | None, tuple[str, ...]]:
+    """Give the one signature that the whole line recognises in the text, and the general nets that do."""
     import logsig
 
-    events = logsig.match_text(text + "\n", catalog)
-    names = dict.fromkeys(event.signature for event in events if not catalog.get(event.signature).match.net)
-    return next(iter(names)) if len(names) == 1 else None
+    events = logsig.match_text(text + "\n", catalog) or logsig.match_text(f"{_HEAD}{text}\n", catalog)
+    names = dict.fromkeys(event.signature for event in events)
+    nets = tuple(name for name in names if catalog.get(name).match.net)
+    own = [name for name in names if name not in nets]
+    return own[0] if len(own) == 1 else None, nets
 
 
 def listing(catalog: Catalog, found: tuple[str, ...]) -> str:
