@@ -213,3 +213,15 @@ def test_encoding_decides_on_ascii():
     raw = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     assert console.look(raw, "auto", {}).ascii is True
     assert console.look(io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), "auto", {}).ascii is False
+
+
+def test_only_ranks_that_were_heard_are_said_to_have_failed_alike() -> None:
+    """Two of four raised, the others were stopped: that they would have is a reason, no fact."""
+    from pathlib import Path
+
+    from logsig import analyze_text, load_catalog
+    from logsig.report.verdict import verdict
+
+    log = Path(__file__).parent.parent / "fixtures/cases/cuda-oom-two-of-four-same-step-undecided/log.txt"
+    found = analyze_text(log.read_text(), load_catalog())
+    assert verdict(found).startswith("Ranks 1 and 2 failed alike")

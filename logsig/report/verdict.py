@@ -71,8 +71,12 @@ def _without_cause(diagnosis: Diagnosis) -> str:
 
 
 def _everyone(diagnosis: Diagnosis) -> str:
+    """Names those that were heard to fail; the others were stopped before they could print."""
     world = diagnosis.job.world_size or len(diagnosis.ranks)
-    return f"All {count(world, 'rank')}" if world > 1 else "Every rank"
+    if 1 < len(diagnosis.candidates) < world:
+        words = ranks_phrase(diagnosis.candidates)
+        return words[:1].upper() + words[1:]
+    return {0: "Every rank", 1: "Every rank", 2: "Both ranks"}.get(world, f"All {count(world, 'rank')}")
 
 
 def _attempts(attempts: tuple[AttemptResult, ...]) -> str:
