@@ -63,6 +63,9 @@ def command(ctx: click.Context, /, file: str | None, store: str | None, form: st
         found = history(opened, chosen["since"], chosen["group"], chosen["host"])
     finally:
         opened.close()
+    for what, word, count in (("host", "job on host", found.jobs), ("group", "failure of kind", found.failures)):
+        if chosen[what] and not count:
+            raise click.UsageError(f"{path} has no {word} {chosen[what]!r}; without --{what} all are shown")
     options = console.look(sys.stdout, color, root=os.curdir)
     for piece in _json(found) if form == "jsonl" else _text(found, options):
         outputs.write_stdout(piece)
