@@ -112,6 +112,8 @@ def _groups_title(summary: Summary, known: Sequence[Group]) -> str:
     if not summary.groups:
         return "Failures: none"
     failed = f"{summary.failures:,} of {_fields.many(summary.jobs, 'job')} failed"
+    if stopped := summary.outcomes.get("interrupted", 0):
+        failed += f" ({stopped:,} of them stopped from outside)"
     return f"Failures: {failed}, {_fields.many(len(known), 'kind')} recognised"
 
 
