@@ -1,4 +1,4 @@
-"""Tracebacks in the frames of rich, with the values of Loguru, or without indentation, in their usual form again.
+"""Tracebacks of rich, of exception groups, of Loguru with values, or without indentation, in their usual form again.
 
 ``Blocks`` keeps, for each writer, what a line needs to know of the lines before it.
 """
@@ -19,6 +19,9 @@ _CODE = late(r"❱ *\d+(?: (.*))?$")
 _CONTEXT = late(r"\d+(?: .*)?$|[│┃╭╰]")
 _VALUES = late(r"\s+(?:│\s+)*└ ")
 """How Loguru draws the values below a line of code."""
+_GROUP = late(r"\s*\+ Exception Group Traceback \(most recent call last\):\s*$")
+_MEMBER = late(r"\s*\+-\+?-+ \d+ -+\s*$")
+_IN_GROUP = late(r"\s*(?:\| ?(.*)|\+-+\s*)$")
 _BARE_FRAME = late(r"File \"[^\"]+\", line \d+(?:, in .*)?$")
 _LAST_LINE = late(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:: |:?$)|[=*-]{8,}|\[|During |The above ")
 """How an exception or the next message begins, right behind a frame without source."""
@@ -30,16 +33,23 @@ class Blocks:
     def __init__(self) -> None:
         self._path: dict[Hashable, str] = {}
         self._bare: set[Hashable] = set()
+        self._groups: dict[Hashable, bool] = {}
+        """Writers within an exception group, and whether in one of the exceptions that it holds."""
         self.width: dict[Hashable, int] = {}
         """Of writers whose box has just ended: the console's width, at which rich wraps what follows."""
 
     def __bool__(self) -> bool:
-        return bool(self._path or self._bare or self.width)
+        return bool(self._path or self._bare or self._groups or self.width)
 
     def texts(self, writer: Hashable, text: str) -> list[str]:
         """Plain lines in place of one line; none for a border or a line of context of a box."""
         if text[:1] and text[0] in EDGES:
             return self._unboxed(writer, text)
+        if _GROUP.match(text):
+            self._groups[writer] = False
+            return []
+        if writer in self._groups and (inside := self._in_group(writer, text)) is not None:
+            return inside
         if text.startswith('> File "'):
             return [f"  {text[2:]}"]
         if _VALUES.match(text):
@@ -52,6 +62,18 @@ class Blocks:
             if text and not text[0].isspace() and not _LAST_LINE.match(text):
                 return [f"    {text}"]
         return [text]
+
+    def _in_group(self, writer: Hashable, text: str) -> list[str] | None:
+        """Lines of the exceptions that a group holds: they are what happened. None behind the group."""
+        if _MEMBER.match(text):
+            self._groups[writer] = True
+            return []
+        found = _IN_GROUP.match(text)
+        if found is None:
+            del self._groups[writer]
+            return None
+        is_member = self._groups[writer] and found[1] is not None
+        return [found[1]] if is_member else []
 
     def _unboxed(self, writer: Hashable, text: str) -> list[str]:
         if _TITLE.match(text):

@@ -577,3 +577,26 @@ def test_a_label_without_a_number_is_no_task():
         "20:02:06 system    | web.1 started (pid=7)\n20:02:06 web.1     | started\n20:02:07 rank3.1   | started\n"
     )
     assert [line.text for line in found] == ["web.1 started (pid=7)", "started", "started"]
+
+
+GROUP = """\
+[rank1]:   + Exception Group Traceback (most recent call last):
+[rank1]:   |   File "/opt/t.py", line 9, in <module>
+[rank1]:   |     asyncio.run(main())
+[rank1]:   | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)
+[rank1]:   +-+---------------- 1 ----------------
+[rank1]:     | Traceback (most recent call last):
+[rank1]:     |   File "/opt/t.py", line 5, in f
+[rank1]:     |     raise ValueError("bad shard 7")
+[rank1]:     | ValueError: bad shard 7
+[rank1]:     +------------------------------------
+[rank0]: step 3
+"""
+
+
+def test_an_exception_group_is_the_exceptions_that_it_holds(catalog) -> None:
+    from logsig import analyze_text
+
+    found = analyze_text(GROUP, catalog)
+    assert (found.root_cause.signature, found.first_failing_rank) == ("python-exception", 1)
+    assert "ValueError: bad shard 7" in found.root_cause.summary

@@ -179,7 +179,9 @@ def test_the_plan_says_what_belongs_together_and_why_and_reads_nothing(scan, log
         "logs/slurm-101  (Slurm's files of one job id)\n    logs/slurm-101.err\n    logs/slurm-101.out\n"
         "logs/slurm-102.out  (a file by itself)\n"
     )
-    assert out.endswith("4 jobs in 5 files\n")
+    assert out.endswith(
+        "4 jobs in 5 files\nThe scan reads them, and leaves out a file by itself that turns out to be no log.\n"
+    )
     assert err == "logsig: logs/pipe.log: a named pipe, not a log\n"
 
 

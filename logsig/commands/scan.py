@@ -175,6 +175,7 @@ def _print_plan(plan: Plan, form: str) -> int:
     import json
 
     from logsig import outputs
+    from logsig.batch.layout import ALONE
     from logsig.report import inert
     from logsig.report.scans._fields import many
 
@@ -191,6 +192,8 @@ def _print_plan(plan: Plan, form: str) -> int:
         count = sum(len(job.logs) for job in plan.jobs)
         left = f"; {many(plan.left_out, 'file')} left out" if plan.left_out else ""
         outputs.write_stdout(f"{many(len(plan.jobs), 'job')} in {many(count, 'file')}{left}\n")
+        if any(job.why == ALONE and not job.named for job in plan.jobs):
+            outputs.write_stdout(f"The scan reads them, and leaves out {ALONE} that turns out to be no log.\n")
     for problem in plan.problems:
         _say(str(problem))
     return PROBLEMS if plan.problems else 0
