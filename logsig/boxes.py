@@ -47,7 +47,7 @@ class Blocks:
             return self._unboxed(writer, text)
         if _GROUP.match(text):
             self._groups[writer] = False
-            return []
+            return [text]
         if writer in self._groups and (inside := self._in_group(writer, text)) is not None:
             return inside
         if text.startswith('> File "'):
@@ -64,7 +64,7 @@ class Blocks:
         return [text]
 
     def _in_group(self, writer: Hashable, text: str) -> list[str] | None:
-        """Lines of the exceptions that a group holds: they are what happened. None behind the group."""
+        """Lines of the exceptions that a group holds, freed: they are what happened. None behind the group."""
         if _MEMBER.match(text):
             self._groups[writer] = True
             return []
@@ -72,8 +72,9 @@ class Blocks:
         if found is None:
             del self._groups[writer]
             return None
-        is_member = self._groups[writer] and found[1] is not None
-        return [found[1]] if is_member else []
+        if not self._groups[writer]:
+            return [text]
+        return [] if found[1] is None else [found[1]]
 
     def _unboxed(self, writer: Hashable, text: str) -> list[str]:
         if _TITLE.match(text):

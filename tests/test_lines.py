@@ -600,3 +600,10 @@ def test_an_exception_group_is_the_exceptions_that_it_holds(catalog) -> None:
     found = analyze_text(GROUP, catalog)
     assert (found.root_cause.signature, found.first_failing_rank) == ("python-exception", 1)
     assert "ValueError: bad shard 7" in found.root_cause.summary
+
+
+def test_an_exception_group_that_is_cut_is_not_lost(catalog) -> None:
+    from logsig import analyze_text
+
+    for lines in range(1, 6):
+        assert analyze_text("".join(GROUP.splitlines(keepends=True)[:lines]), catalog).outcome != "empty"
