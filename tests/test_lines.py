@@ -605,5 +605,5 @@ def test_an_exception_group_is_the_exceptions_that_it_holds(catalog) -> None:
 def test_an_exception_group_that_is_cut_is_not_lost(catalog) -> None:
     from logsig import analyze_text
 
-    for lines in range(1, 6):
-        assert analyze_text("".join(GROUP.splitlines(keepends=True)[:lines]), catalog).outcome != "empty"
+    for size in range(1, 6):
+        assert analyze_text("".join(GROUP.splitlines(keepends=True)[:size]), catalog).outcome != "empty"
