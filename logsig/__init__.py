@@ -51,11 +51,11 @@ def analyze(
         """Imports and builds what comes next."""
         from logsig import diagnosis, prefix, remedy, understand  # noqa: F401
 
-        catalog.engine()
         prefix.load_prefixes().peeler()
         remedy.environment()
 
-    seen = scan(paths, catalog.scan_engine(), stdin=stdin, jobs=jobs, max_bytes=max_bytes, meanwhile=prepare)
+    catalog.prepare(prepare)
+    seen = scan(paths, catalog.scan_engine(), stdin=stdin, jobs=jobs, max_bytes=max_bytes)
     return conclude(seen, catalog)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 from pathlib import Path
@@ -251,22 +251,26 @@ class Catalog:
             known = self._compiled[signature] = patterns_of(self.signatures[signature].match)
         return known
 
-    def scan_engine(self) -> Engine:
-        """Build the engine that finds ``scan_literals``, once."""
-        if not self._engines:
-            from logsig.engine import make_engine
+    def prepare(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Build both engines, once; ``meanwhile`` is called in any case, while another core compiles if it can."""
+        if self._engines:
+            meanwhile()
+            return
+        from logsig.engine import Both, make_engines
 
-            self._engines.append(make_engine([literal.decode() for literal in self.scan_literals]))
+        texts = [literal.decode() for literal in self.literals]
+        count = len(self.scan_literals)
+        scanning, rest = make_engines((texts[:count], texts[count:]), meanwhile)
+        self._engines.extend((scanning, Both(scanning, rest)))
+
+    def scan_engine(self) -> Engine:
+        """Give the engine that finds ``scan_literals``."""
+        self.prepare()
         return self._engines[0]
 
     def engine(self) -> Engine:
-        """Build the engine that finds all literals in cleaned text, once: those of the scan, and the others."""
-        scanning = self.scan_engine()
-        if len(self._engines) < 2:
-            from logsig.engine import Both, make_engine
-
-            rest = [literal.decode() for literal in self.literals[len(self.scan_literals) :]]
-            self._engines.append(Both(scanning, make_engine(rest)))
+        """Give the engine that finds all literals in cleaned text: those of the scan, and the others."""
+        self.prepare()
         return self._engines[1]
 
     def page(self, signature: str) -> Page:

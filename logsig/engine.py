@@ -6,8 +6,12 @@ exists, ``engine_python`` everywhere else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Protocol
+
+from logsig.cores import cores, move_on
 
 Buffer = bytes | bytearray | memoryview
 Hit = tuple[int, int]
@@ -59,6 +63,25 @@ def make_engine(literals: Sequence[str], prefer: str | None = None) -> Engine:
     from logsig.engine_python import PythonEngine
 
     return PythonEngine(literals)
+
+
+def make_engines(groups: Sequence[Sequence[str]], meanwhile: Callable[[], None]) -> list[Engine]:
+    """Builds the fastest engine for each group of literals; ``meanwhile`` runs beside it where there are two cores."""
+    made: list[Engine] = []
+
+    def make() -> None:
+        move_on(1)
+        with suppress(Exception):  # met again where it can be told
+            made.extend(map(make_engine, groups))
+
+    if cores() > 1:
+        thread = threading.Thread(target=make, daemon=True)
+        thread.start()  # hyperscan lets other threads run while it compiles
+        meanwhile()
+        thread.join()
+    else:
+        meanwhile()
+    return made if len(made) == len(groups) else list(map(make_engine, groups))
 
 
 def spellings(literal: str) -> tuple[bytes, ...]:

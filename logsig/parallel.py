@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from logsig.blocks import BLOCK, StreamSource, cut_from
+from logsig.cores import move_on
 from logsig.inputs import Leaf, Place, Skipped, fault, leaves
 from logsig.look import look
 from logsig.skim import Found, Search, Skimmed, gather, open_leaf, read_place
@@ -31,18 +32,13 @@ UNIT = struct.Struct("<I")
 Task = Callable[[], Any]
 
 
-def skim_together(
-    places: list[Place], sizes: list[int], search: Search, workers: int, meanwhile: Callable[[], None]
-) -> Iterator[Found] | None:
-    """Gives for each place, in order, what it held; None where several processes can't help.
-
-    ``meanwhile`` is called once, while the children work.
-    """
+def skim_together(places: list[Place], sizes: list[int], search: Search, workers: int) -> Iterator[Found] | None:
+    """Gives for each place, in order, what it held; None where several processes can't help."""
     if sys.platform != "linux" or threading.active_count() > 1:
         return None
     plans = [_plan(place, size, search) for place, size in zip(places, sizes, strict=True)]
     tasks = [task for plan in plans for task in plan.tasks]
-    return _finished(plans, _run(tasks, min(workers, len(tasks)), meanwhile)) if len(tasks) > 1 else None
+    return _finished(plans, _run(tasks, min(workers, len(tasks)))) if len(tasks) > 1 else None
 
 
 def _finished(plans: list[_Plan], results: dict[int, Any]) -> Iterator[Found]:
@@ -138,16 +134,17 @@ def _join(leaf: Leaf, tasks: tuple[Task, ...], parts: list[Any], search: Search)
 # ---------------------------------------------------------------- processes
 
 
-def _run(tasks: list[Task], workers: int, meanwhile: Callable[[], None]) -> dict[int, Any]:
+def _run(tasks: list[Task], workers: int) -> dict[int, Any]:
     """Runs the tasks in forked children; what a child couldn't do is missing from the answer."""
     todo_read, todo_write = os.pipe()
     answers: list[int] = []
     children: list[int] = []
     try:
-        for _ in range(workers):
+        for number in range(workers):
             read, write = os.pipe()
             child = os.fork()
             if child == 0:
+                move_on(number)
                 os.close(todo_write)
                 _work(tasks, todo_read, write)
             os.close(write)
@@ -156,7 +153,6 @@ def _run(tasks: list[Task], workers: int, meanwhile: Callable[[], None]) -> dict
         os.close(todo_read)
         os.set_blocking(todo_write, False)
         waiting = _hand_out(todo_write, list(range(len(tasks))))
-        meanwhile()
         return _collect(answers, todo_write, waiting)
     except BaseException:
         for child in children:

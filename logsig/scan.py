@@ -1,11 +1,10 @@
 """One pass over all inputs: takes paths and literals, gives the excerpts in which something may matter.
 
-    scan(paths, engine, *, max_bytes=None, jobs=None, stdin=None, meanwhile=...) -> model.Scan
+    scan(paths, engine, *, max_bytes=None, jobs=None, stdin=None) -> model.Scan
 
 ``paths``: what the user named; ``-`` is stdin. ``engine``: an ``Engine``, or the literals themselves (a sequence of
 str). ``max_bytes``: bytes read of each input at most. ``jobs``: processes at most (None: one per core). ``stdin``: the
-stream that ``-`` reads (default: descriptor 0); whoever keeps or echoes it wraps it. ``meanwhile``: what the caller can
-do while other processes read (not called where none do). A path that doesn't exist raises
+stream that ``-`` reads (default: descriptor 0); whoever keeps or echoes it wraps it. A path that doesn't exist raises
 ``InputError``; all else that goes wrong is a sentence in ``doubts``, and ``unreadable`` says that something was lost.
 
 It knows bytes, newlines and literals; no prefixes, no signatures.
@@ -13,7 +12,7 @@ It knows bytes, newlines and literals; no prefixes, no signatures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from logsig.engine import Engine, make_engine
@@ -26,21 +25,20 @@ from logsig.windows import Limits
 NAMED = 3
 
 
-def scan(  # noqa: PLR0913 (all but two have names)
+def scan(
     paths: Sequence[str],
     engine: Engine | Sequence[str],
     *,
     max_bytes: int | None = None,
     jobs: int | None = None,
     stdin: Stream | None = None,
-    meanwhile: Callable[[], None] = lambda: None,
 ) -> Scan:
     """Reads all inputs once and keeps the excerpts around literals, the heads and the tails."""
     searcher = make_engine(engine) if isinstance(engine, Sequence) else engine
     desk = Desk(stdin)
     groups = [list(spread([place])) for place in [place_of(path, desk) for path in paths]]
     places = [item for group in groups for item in group if isinstance(item, Place)]
-    results = skim_all(places, Search(searcher, Limits.shared(len(places)), max_bytes), jobs, meanwhile)
+    results = skim_all(places, Search(searcher, Limits.shared(len(places)), max_bytes), jobs)
     found: list[Skimmed | Skipped] = []
     for group in groups:
         parts: list[Skimmed | Skipped] = []

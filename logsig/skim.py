@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from logsig.blocks import Block, StreamSource, cut
+from logsig.cores import cores
 from logsig.engine import Engine
 from logsig.inputs import Leaf, Place, Skipped, Stream, fault, leaves
 from logsig.labels import writers_in
@@ -60,23 +61,18 @@ WORTH = 96 << 20
 """Bytes in all below which one process is as fast as several."""
 
 
-def skim_all(
-    places: list[Place], search: Search, jobs: int | None, meanwhile: Callable[[], None] = lambda: None
-) -> Iterator[Found]:
-    """Gives for each place, in order, what it held: with several processes where that helps.
-
-    ``meanwhile`` is called where other processes work and this one would wait.
-    """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def skim_all(places: list[Place], search: Search, jobs: int | None) -> Iterator[Found]:
+    """Gives for each place, in order, what it held: with several processes where that helps."""
+    workers = jobs or cores()
     sizes = [_size_of(place.disk) if place.disk else 0 for place in places]
-    if (jobs or cores) > 1 and sum(sizes) >= WORTH and search.max_bytes is None:
+    if workers > 1 and sum(sizes) >= WORTH and search.max_bytes is None:
         from logsig.parallel import skim_together
 
-        together = skim_together(places, sizes, search, jobs or cores, meanwhile)
+        together = skim_together(places, sizes, search, workers)
         if together is not None:
             yield from together
             return
-    search = search._replace(threads=cores > 1)
+    search = search._replace(threads=cores() > 1)
     for place in places:
         yield read_place(place, search)
 

@@ -23,6 +23,7 @@ from logsig.batch.rowing import report_name, unread
 from logsig.batch.rows import Rows
 from logsig.batch.store import Past, Store, StoreError
 from logsig.batch.suspects import Counts
+from logsig.cores import cores
 
 if TYPE_CHECKING:
     from logsig.catalog import Catalog
@@ -123,7 +124,7 @@ class _Scanning:
         if not self._missing:
             return
         reader = _reader(catalog, self._asked.manner)
-        workers = min(self._asked.workers or _cores(), len(self._missing))
+        workers = min(self._asked.workers or cores(), len(self._missing))
         bounds = Bounds(self._asked.seconds or PATIENCE, self._asked.memory)
         answers = run(
             self._units(),
@@ -321,7 +322,3 @@ def _reader(catalog: Catalog, manner: Manner) -> Reader:
         import logsig.report.html
     engine = catalog.scan_engine()
     return Reader(catalog, engine, manner)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
