@@ -39,7 +39,7 @@ class LibraryHook(BuildHookInterface):  # type: ignore[type-arg]
             from logsig import catalog, dialects, errors, library
 
             files, unread = catalog.read_files(signatures)
-            data, faults = library.build(files, "signatures", catalog.pack_digest(files))
+            data, faults = library.build(files, "signatures", catalog.pack_digest(files), is_ours=True)
             prefixes = dialects.build()
         finally:
             sys.path.remove(self.root)

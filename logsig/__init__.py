@@ -49,10 +49,11 @@ def analyze(
 
     def prepare() -> None:
         """Imports and builds what comes next."""
-        from logsig import diagnosis, prefix, remedy, understand  # noqa: F401
+        import regex  # noqa: F401
+
+        from logsig import diagnosis, prefix, understand  # noqa: F401
 
         prefix.load_prefixes().peeler()
-        remedy.environment()
 
     catalog.prepare(prepare)
     seen = scan(paths, catalog.scan_engine(), stdin=stdin, jobs=jobs, max_bytes=max_bytes)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MAX_FILES = 5000
 MAX_PACK = 32 << 20
 """Files of one pack, and bytes in all of them; a folder with more isn't one."""
-FORMAT = 1
+FORMAT = 2
 """Rises whenever the line form of ``library.jsonl`` changes: an older file is ignored."""
 
 PACKAGE = Path(__file__).parent
@@ -112,6 +112,8 @@ class Page:
     """Only the fields that were written; ``resembles`` is a mapping."""
     references: tuple[str, ...]
     proof: str | None
+    trees: Mapping[str, Any]
+    """Text or condition as written -> its tree (``phrase``), of those that need no Jinja2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +240,7 @@ class Catalog:
     _packs: tuple[Pack, ...] = field(default=(), repr=False)
     _place: Mapping[str, tuple[Pack, int]] = field(default_factory=dict, repr=False)
     _compiled: dict[str, Patterns] = field(default_factory=dict, repr=False)
+    _pages: dict[str, Page] = field(default_factory=dict, repr=False)
     _engines: list[Engine] = field(default_factory=list, repr=False)
 
     def get(self, signature: str) -> Entry:
@@ -275,8 +278,10 @@ class Catalog:
 
     def page(self, signature: str) -> Page:
         """Read the human half of an id."""
-        pack, index = self._place[signature]
-        return _page(pack.pages[index])
+        if signature not in self._pages:
+            pack, index = self._place[signature]
+            self._pages[signature] = _page(pack.pages[index])
+        return self._pages[signature]
 
     def proof(self, signature: str) -> Proof:
         """Read examples and counterexamples of an id."""
@@ -401,23 +406,23 @@ def load_library() -> Loaded:
     try:
         data = BUILT.read_bytes()
     except OSError:
-        return load_folder(library_folder())
+        return load_folder(library_folder(), is_ours=True)
     return parse_pack(data, str(BUILT.parent / "signatures")), ()
 
 
-def load_folder(folder: Path) -> Loaded:
+def load_folder(folder: Path, *, is_ours: bool = False) -> Loaded:
     """Load one folder of YAML files, from the user's cache where that holds exactly these bytes."""
     if not folder.is_dir():
         return None, (Fault(str(folder), None, "pack", "no such folder", "a folder of signature files"),)
     files, unread = read_files(folder)
     digest = pack_digest(files)
-    key = _cache_key(digest)
+    key = _cache_key(digest, is_ours)
     cached = _cached(folder, key)
     if cached is not None:
         return cached, unread
     from logsig import library
 
-    data, faults = library.build(files, str(folder), digest)
+    data, faults = library.build(files, str(folder), digest, is_ours=is_ours)
     if not faults:
         store(cache_file(folder), key, data)
     return parse_pack(data, str(folder)), (*unread, *faults)
@@ -470,10 +475,12 @@ def pack_digest(files: Mapping[str, bytes]) -> str:
     return digest_of(part for path, data in files.items() for part in (path.encode(), data))
 
 
-def _cache_key(digest: str) -> str:
-    """Hash all that the cached records depend on: the files, and the code that reads them."""
-    modules = ("signature.py", "library.py", "yamlfile.py", "catalog.py")
-    return digest_of([digest.encode(), *((PACKAGE / module).read_bytes() for module in modules)])
+def _cache_key(digest: str, is_ours: bool) -> str:
+    """Hash all that the cached records depend on: the files, whose they are, and the code that reads them."""
+    modules = ("signature.py", "library.py", "yamlfile.py", "catalog.py", "phrasetree.py", "phrase.py")
+    return digest_of(
+        [digest.encode(), b"ours" if is_ours else b"", *((PACKAGE / module).read_bytes() for module in modules)]
+    )
 
 
 # ---------------------------------------------------------------- cache of a YAML folder

@@ -22,7 +22,7 @@ from logsig import catalog as catalogs
 from logsig.catalog import Catalog, Entry, Sample
 from logsig.draft import FILL
 from logsig.errors import CatalogError, Fault
-from logsig.library import File
+from logsig.library import File, texts_of
 from logsig.model import Diagnosis, Event
 from logsig.signature import CAPTURES, CONTEXT, Counterexample, Example, Signature
 
@@ -157,29 +157,12 @@ def _close(name: str, known: Iterable[str]) -> str:
 # ---------------------------------------------------------------- templates
 
 
-def templates_of(signature: Signature) -> Iterator[tuple[yamlfile.Path, str, bool]]:
-    """List every template of a signature: place, text, and whether it is an expression."""
-    yield ("summary",), signature.summary, False
-    for index, step in enumerate(signature.confirm):
-        yield ("confirm", index), step, False
-    for index, remedy in enumerate(signature.remedies):
-        place = ("remedies", index)
-        if remedy.when is not None:
-            yield (*place, "when"), remedy.when, True
-        for at, step in enumerate(remedy.steps):
-            yield (*place, "steps", at), step, False
-        for name in ("title", "code", "cost", "verify"):
-            text = getattr(remedy, name)
-            if text is not None:
-                yield (*place, name), text, False
-
-
 def _judge_templates(file: File) -> Iterator[Fault]:
     from logsig.remedy import environment
 
     env = environment()
     known = {*CAPTURES, *CONTEXT}
-    for place, text, is_expression in templates_of(file.signature):
+    for place, text, is_expression in texts_of(file.signature):
         source = f"{{% if {text} %}}{{% endif %}}" if is_expression else text
         try:
             tree = env.parse(source)

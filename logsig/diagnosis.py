@@ -57,6 +57,7 @@ class _Answer:
         shown = self.outcome not in ("healthy", "unfinished", "empty")
         rows = states.rows(self.stories, verdict, self.catalog, judging.world_size(self.job))
         silent = self._silent()
+        page = self.catalog.page(self.root.signature) if self.root is not None else None
         return Diagnosis(
             job=self._job(),
             outcome=self.outcome,
@@ -75,8 +76,8 @@ class _Answer:
             collateral=self._folded() if shown else (),
             silent_ranks=silent,
             ledger=verdict.groups if shown and verdict.groups and verdict.ledger_decided else None,
-            remedies=remedy.remedies(self.catalog, self.root.signature, self.facts) if shown and self.root else (),
-            confirm=remedy.confirmations(self.catalog, self.root.signature, self.facts) if shown and self.root else (),
+            remedies=remedy.remedies(page, self.facts) if shown and page else (),
+            confirm=remedy.confirmations(page, self.facts) if shown and page else (),
             next_time=states.next_time(self.stories, verdict, self.job, self.outcome) if shown else (),
             doubts=self._doubts(),
             timeline=marks.timeline(self.stories, verdict),
@@ -127,7 +128,7 @@ class _Answer:
             entry.title,
             entry.severity,
             self._cause_confidence(event),
-            remedy.summary(self.catalog, event.signature, facts),
+            remedy.summary(self.catalog.page(event.signature), facts) or entry.title,
             self._evidence(event),
             public,
             _retryable(entry.retryable, event),

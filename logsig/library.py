@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import PurePosixPath
@@ -21,6 +21,8 @@ import regex
 from logsig import yamlfile
 from logsig.catalog import FORMAT, compiled, duplicate_fault
 from logsig.errors import Fault
+from logsig.phrasetree import tree_of
+from logsig.remedy import environment
 from logsig.signature import CAPTURES, Signature
 
 MAX_FAULTS = 50
@@ -42,10 +44,15 @@ class File:
         return Fault(self.path, self.document.line(place), yamlfile.name_of(place), found, expected, hint)
 
 
-def build(files: Mapping[str, bytes], root: str, digest: str) -> tuple[bytes, tuple[Fault, ...]]:
-    """Give the line form of all files without fault, and the faults of the others."""
+def build(
+    files: Mapping[str, bytes], root: str, digest: str, *, is_ours: bool = False
+) -> tuple[bytes, tuple[Fault, ...]]:
+    """Give the line form of all files without fault, and the faults of the others.
+
+    Only the texts of the project's own library are filled without Jinja2, whose sandbox guards against all others.
+    """
     good, faults = read_all(files, root)
-    return dump(good, digest), faults
+    return dump(good, digest, is_ours), faults
 
 
 def read_all(files: Mapping[str, bytes], root: str) -> tuple[tuple[File, ...], tuple[Fault, ...]]:
@@ -324,12 +331,12 @@ def _judge_rest(file: File) -> Iterable[Fault]:
 # ---------------------------------------------------------------- the line form
 
 
-def dump(files: Iterable[File], digest: str) -> bytes:
+def dump(files: Iterable[File], digest: str, is_ours: bool = False) -> bytes:
     """Write the line form: header, machine halves, pages, proofs."""
     ordered = sorted(files, key=lambda file: file.signature.id)
     header = {"format": FORMAT, "digest": digest, "count": len(ordered)}
     lines = [header, [_machine_half(file) for file in ordered]]
-    lines.extend(_page(file.signature) for file in ordered)
+    lines.extend(_page(file.signature) | {"trees": _trees(file.signature) if is_ours else {}} for file in ordered)
     lines.extend(_proof(file.signature) for file in ordered)
     return "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines).encode()
 
@@ -371,6 +378,34 @@ def _page(signature: Signature) -> dict[str, Any]:
     page = signature.model_dump(mode="json", include=fields)
     page["guide"] = signature.guide.model_dump(mode="json", exclude_defaults=True)
     return page
+
+
+def texts_of(signature: Signature) -> Iterator[tuple[yamlfile.Path, str, bool]]:
+    """List every text that is filled with facts: place, text, and whether it is a condition."""
+    yield ("summary",), signature.summary, False
+    for index, step in enumerate(signature.confirm):
+        yield ("confirm", index), step, False
+    for index, remedy in enumerate(signature.remedies):
+        place = ("remedies", index)
+        if remedy.when is not None:
+            yield (*place, "when"), remedy.when, True
+        for at, step in enumerate(remedy.steps):
+            yield (*place, "steps", at), step, False
+        for name in ("title", "code", "cost", "verify"):
+            text = getattr(remedy, name)
+            if text is not None:
+                yield (*place, name), text, False
+
+
+def _trees(signature: Signature) -> dict[str, Any]:
+    """Make the trees of all texts that a run can fill without Jinja2."""
+    env = environment()
+    found = {
+        text: tree_of(text, env, is_condition=is_condition)
+        for _place, text, is_condition in texts_of(signature)
+        if is_condition or "{" in text
+    }
+    return {text: tree for text, tree in found.items() if tree is not None}
 
 
 def _proof(signature: Signature) -> dict[str, Any]:

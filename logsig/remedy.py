@@ -7,134 +7,69 @@ A remedy whose condition doesn't hold isn't given.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from logsig.catalog import Catalog, RemedyText
+from logsig import phrase
+from logsig.catalog import Page, RemedyText
 from logsig.model import Remedy
 
-MAX_VALUE = 400
-"""Characters of a fact inside a sentence; longer ones are cut."""
 BUDGET = 2_000_000
 """Units of work (``sandbox``) for what one signature says of one job: far above what the longest facts take."""
 
 
-class _UnknownFactError(Exception):
-    """A step speaks of a fact that this log doesn't tell."""
+Trees = Mapping[str, phrase.Tree]
+"""Text as written -> its tree, of those that need no Jinja2."""
+NO_TREES: Trees = {}
 
 
 @lru_cache(maxsize=1)
 def environment() -> Any:
     """The sandbox in which all signature text is rendered; shared, holds no facts."""
+    from jinja2 import Undefined
+
     from logsig.sandbox import Metered
 
-    made = Metered(BUDGET, _shown, undefined=_unknown(), autoescape=False, trim_blocks=True, lstrip_blocks=True)
-    made.filters.update(gib=_gib, ranks=_ranks, ms=_ms)
+    class Unknown(phrase.Unknown, Undefined):
+        """An unknown fact, as Jinja2 wants it."""
+
+    made = Metered(BUDGET, phrase.shown, undefined=Unknown, autoescape=False, trim_blocks=True, lstrip_blocks=True)
+    made.filters.update(phrase.OWN_FILTERS)
     return made
 
 
-@lru_cache(maxsize=1)
-def failures() -> tuple[type[Exception], ...]:
-    """What a template may fail of: its own faults, and facts of another kind or size than it expects."""
+FAILURES = (
+    phrase.UnknownFactError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+"""What a text may fail of: a fact that nobody knows, or is of another kind or size than expected."""
+
+
+def failures(by_jinja: bool = True) -> tuple[type[Exception], ...]:
+    """Adds what Jinja2 may say of a template's own faults."""
+    if not by_jinja:
+        return FAILURES
     from jinja2 import TemplateError
 
-    return (
-        _UnknownFactError,
-        TemplateError,
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        MemoryError,
-        RuntimeError,
-        SyntaxError,
-        TypeError,
-        ValueError,
-    )
+    return (*FAILURES, TemplateError)
 
 
-def _refuse(*_: Any) -> Any:
-    """What an unknown fact does where its value would count."""
-    raise _UnknownFactError
-
-
-def _false(*_: Any) -> Any:
-    return False
-
-
-def _itself(fact: Any, *_: Any, **__: Any) -> Any:
-    return fact
-
-
-def _unknown() -> Any:
-    """The class of unknown facts; made here because Jinja2 is slow to import."""
-    from jinja2 import Undefined
-
-    class Unknown(Undefined):
-        """An unknown fact: false in a condition, and the end of a step that would print it."""
-
-        __str__ = __int__ = __float__ = _refuse
-        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = __rmod__ = _refuse
-        __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = _refuse
-        __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = _false
-        __getitem__ = __call__ = _itself
-
-        def __iter__(self) -> Any:
-            return iter(())
-
-        def __len__(self) -> int:
-            return 0
-
-        def __getattr__(self, name: str) -> Any:
-            if name.startswith("__"):
-                raise AttributeError(name)
-            return self
-
-    return Unknown
-
-
-def _shown(value: Any) -> Any:
-    if value is None:
-        raise _UnknownFactError
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, (list, tuple)):
-        return ", ".join(str(part) for part in value[:24]) + (f" and {len(value) - 24} more" if len(value) > 24 else "")
-    if isinstance(value, float):
-        return f"{value:g}"
-    text = str(value) if type(value).__name__ != "Unknown" else value
-    return text[:MAX_VALUE] + "…" if isinstance(text, str) and len(text) > 20 * MAX_VALUE else text
-
-
-def _gib(value: Any) -> str:
-    """Bytes for a person: ``3.91 GiB``, ``20 MiB``."""
-    number = float(value)
-    for unit in ("B", "KiB", "MiB"):
-        if abs(number) < 1024:
-            return f"{number:.4g} {unit}"
-        number /= 1024
-    return f"{number:.2f} GiB"
-
-
-def _ms(value: Any) -> str:
-    """Milliseconds for a person: ``600 s``, ``30 min``."""
-    number = float(value) / 1000
-    return f"{number / 60:g} min" if number >= 120 and number % 60 == 0 else f"{number:g} s"
-
-
-def _ranks(value: Sequence[int]) -> str:
-    from logsig.verdict import list_ranks
-
-    return list_ranks(list(value)) if value else ""
-
-
-def fill(text: str, facts: Mapping[str, Any]) -> str | None:
+def fill(text: str, facts: Mapping[str, Any], trees: Trees = NO_TREES) -> str | None:
     """Renders one text; none where it speaks of an unknown fact or its template is wrong."""
     if "{" not in text:
         return text.strip()
+    tree = trees.get(text)
     try:
-        filled = str(_compiled(text).render(**facts))
-    except failures():  # a pack's template may be wrong; the report must stand
+        filled = phrase.filled(tree, facts) if tree is not None else str(_compiled(text).render(**facts))
+    except failures(tree is None):  # a pack's template may be wrong; the report must stand
         return None
     return (filled if "\n" in text else re.sub(r"[ \t]{2,}(?=\S)", " ", filled)).strip()
 
@@ -149,42 +84,48 @@ def _condition(text: str) -> Any:
     return environment().compile_expression(text, undefined_to_none=False)
 
 
-def holds(condition: str | None, facts: Mapping[str, Any]) -> bool:
+def holds(condition: str | None, facts: Mapping[str, Any], trees: Trees = NO_TREES) -> bool:
     """True where the condition is absent or true of the facts; unknown facts count as false."""
     if condition is None:
         return True
+    tree = trees.get(condition)
     try:
-        return bool(_condition(condition)(**facts))
-    except failures():  # an unknown fact inside arithmetic or a comparison: the condition isn't shown to hold
+        return bool(phrase.value(tree, facts) if tree is not None else _condition(condition)(**facts))
+    except failures(tree is None):  # an unknown fact in arithmetic or a comparison: it isn't shown to hold
         return False
 
 
-def remedies(catalog: Catalog, signature: str, facts: Mapping[str, Any]) -> tuple[Remedy, ...]:
+def remedies(page: Page, facts: Mapping[str, Any]) -> tuple[Remedy, ...]:
     """Gives the remedies whose condition holds, best first, filled."""
-    environment().renew()
-    found = (_filled(text, facts) for text in catalog.page(signature).remedies if holds(text.when, facts))
+    _renew()
+    found = (_filled(text, facts, page.trees) for text in page.remedies if holds(text.when, facts, page.trees))
     return tuple(remedy for remedy in found if remedy is not None)
 
 
-def _filled(text: RemedyText, facts: Mapping[str, Any]) -> Remedy | None:
-    title = fill(text.title, facts)
-    steps = tuple(step for raw in text.steps if (step := fill(raw, facts)))
+def _filled(text: RemedyText, facts: Mapping[str, Any], trees: Trees) -> Remedy | None:
+    title = fill(text.title, facts, trees)
+    steps = tuple(step for raw in text.steps if (step := fill(raw, facts, trees)))
     if title is None or not steps:
         return None
-    cost = fill(text.cost, facts) if text.cost else None
+    cost, code, verify = (fill(raw, facts, trees) if raw else None for raw in (text.cost, text.code, text.verify))
     if cost and text.source and text.source not in cost:
         cost = f"{cost} (source: {text.source})"
-    code = fill(text.code, facts) if text.code else None
-    return Remedy(title, steps, code, cost, fill(text.verify, facts) if text.verify else None, text.when)
+    return Remedy(title, steps, code, cost, verify, text.when)
 
 
-def summary(catalog: Catalog, signature: str, facts: Mapping[str, Any]) -> str:
-    """Gives the one sentence of a signature, filled; the title where it can't be."""
-    environment().renew()
-    return fill(catalog.page(signature).summary, facts) or catalog.get(signature).title
+def summary(page: Page, facts: Mapping[str, Any]) -> str | None:
+    """Gives the one sentence of a signature, filled; none where it can't be."""
+    _renew()
+    return fill(page.summary, facts, page.trees)
 
 
-def confirmations(catalog: Catalog, signature: str, facts: Mapping[str, Any]) -> tuple[str, ...]:
+def confirmations(page: Page, facts: Mapping[str, Any]) -> tuple[str, ...]:
     """Gives the cheapest ways to confirm, filled."""
-    environment().renew()
-    return tuple(step for raw in catalog.page(signature).confirm if (step := fill(raw, facts)))
+    _renew()
+    return tuple(step for raw in page.confirm if (step := fill(raw, facts, page.trees)))
+
+
+def _renew() -> None:
+    """Lets the texts that are Jinja2's cost anew."""
+    if environment.cache_info().currsize:  # else there were none
+        environment().renew()

@@ -31,7 +31,7 @@ def lone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put an empty library in place of ours."""
     (tmp_path / "signatures").mkdir()
     monkeypatch.setattr(catalog, "PACKAGE", tmp_path / "logsig")
-    monkeypatch.setattr(catalog, "_cache_key", lambda digest: digest)
+    monkeypatch.setattr(catalog, "_cache_key", lambda digest, _is_ours: digest)
     monkeypatch.setattr(catalog, "BUILT", tmp_path / "logsig" / "_library" / "library.jsonl")
 
 

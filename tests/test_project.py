@@ -81,7 +81,7 @@ def test_an_editable_install_reads_the_checkout(hook: tuple) -> None:
 def test_a_faulty_signature_stops_the_build(hook: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     build_data, made = hook
     fault = library.Fault("x.yaml", 1, "id", "nothing", "this field")
-    monkeypatch.setattr(library, "build", lambda *_: (b"", (fault,)))
+    monkeypatch.setattr(library, "build", lambda *_, **__: (b"", (fault,)))
     with pytest.raises(catalog.CatalogError, match=r"x\.yaml:1: id: found nothing, expected this field"):
         made.initialize("standard", build_data)
 

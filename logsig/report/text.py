@@ -24,12 +24,13 @@ MOST_REMEDIES = 3
 def render(diagnosis: Diagnosis, options: Options = DEFAULT) -> str:
     """Lays the report out for a terminal of ``options.width`` columns."""
     found, lay = page(diagnosis), Layout(options)
-    sections = [lay.sentence(found.verdict, found.tone), *_sections(found, lay), lay.last_line(found)]
-    return inert.document("\n".join(sections))
+    verdict, read = lay.sentence(found.verdict, found.tone), lay.heading("Read") + lay.pairs(found.environment)
+    sections = [verdict, *_what(found, lay), *_why(found, lay), *_cure(found, lay), read, lay.last_line(found)]
+    return inert.document("\n".join(sections))  # a blank line between two
 
 
-def _sections(found: Page, lay: Layout) -> Iterator[str]:
-    """Gives what there is to say, piece by piece; a blank line will stand between them."""
+def _what(found: Page, lay: Layout) -> Iterator[str]:
+    """Gives the causes with their lines, and what every rank did."""
     yield from map(lay.finding, found.findings)
     if found.unexplained:
         title = "note: no signature explains the failure; these lines stand out"
@@ -41,10 +42,18 @@ def _sections(found: Page, lay: Layout) -> Iterator[str]:
     for group in found.ledger:
         verdict = lay.sentence(group.verdict, indent="  ", first="  ")
         yield lay.heading("Collectives", f"of process group {group.group}") + verdict + lay.ledger(group.rows)
+
+
+def _why(found: Page, lay: Layout) -> Iterator[str]:
+    """Gives the attempts and the reasons."""
     if found.attempts:
         yield lay.heading("Attempts") + lay.items(found.attempts)
     if found.because or found.consequences:
         yield lay.heading("Why") + lay.items(found.because + found.consequences)
+
+
+def _cure(found: Page, lay: Layout) -> Iterator[str]:
+    """Gives what to do, and what the log didn't tell."""
     for remedy in found.remedies[:MOST_REMEDIES]:
         yield _remedy(remedy, lay)
     if rest := found.remedies[MOST_REMEDIES:]:
@@ -56,7 +65,6 @@ def _sections(found: Page, lay: Layout) -> Iterator[str]:
         yield lay.heading("To know more next time") + lay.items(found.next_time)
     if found.doubts:
         yield lay.heading("Not seen") + lay.items(found.doubts)
-    yield lay.heading("Read") + lay.pairs(found.environment)
 
 
 def _remedy(remedy: Remedy, lay: Layout) -> str:
