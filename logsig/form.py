@@ -95,10 +95,16 @@ def _wrapping(lines: Sequence[str], peeler: Peeler, peel: Peel) -> Form:
     begins = _begins(peel)
     if len(lines) > 2:
         for depth in dict.fromkeys((0, _common_depth([peel(line) for line in lines if line]))):
-            texts = [peeler.peel(line, limit=depth).text for line in lines] if depth else lines
+            texts = [_behind(depth, line, peeler, peel) for line in lines] if depth else lines
             if width := rejoin.wrap_width(texts, begins):
                 return Form(peeler.dialect, width, depth, rejoin.are_prefixed(texts, begins))
     return Form(peeler.dialect)
+
+
+def _behind(depth: int, line: str, peeler: Peeler, peel: Peel) -> str:
+    """The text behind so many layers."""
+    whole = peel(line)
+    return whole.text if len(whole.layers) <= depth else peeler.peel(line, limit=depth).text
 
 
 def _common_depth(peeled: Sequence[Peeled]) -> int:

@@ -113,6 +113,7 @@ class _FileReader:
             self.pieces = [[_behind(text, piece) for piece in part] for part in self.pieces]
         self.form = settle(_sample(self.pieces), prefixes, plain)
         self.peeler = prefixes.peeler(self.form.dialect)
+        self.plain = None if self.form.dialect.known or self.form.width else plain
         self.depth = self.form.depth if self.form.width else MAX_LAYERS
         self.blocks = boxes.Blocks()
         self.held: dict[Hashable, Item] = {}
@@ -160,7 +161,7 @@ class _FileReader:
         cut: dict[Hashable, Item] = {}
         last: Item | None = None
         for piece in pieces:
-            peeled = self.peeler.peel(piece.text, limit=self.depth)
+            peeled = self._peeled(piece.text)
             if last and last[0].number == piece.number and not peeled.layers:
                 peeled = last[1]._replace(text=piece.text)  # an overwritten line: its label stands in front only
             last = piece, peeled
@@ -180,6 +181,12 @@ class _FileReader:
                 cut[key] = whole
         for piece, peeled in cut.values():
             yield piece, further(peeled)
+
+    def _peeled(self, text: str) -> Peeled:
+        """Peel the mark of a part, or all; what the sample showed already isn't peeled again."""
+        if self.plain is not None and "part" not in (known := self.plain(text)).fields:
+            return known
+        return self.peeler.peel(text, limit=self.depth)
 
     def _unwrapped(self, items: Iterable[Item], width: int) -> Iterator[Item]:
         """Join lines that were cut at ``width``, each collector's source by itself."""

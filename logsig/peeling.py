@@ -199,8 +199,13 @@ class Grammar:
         self.first = {prefix.name: _first_of(prefix) for prefix in prefixes}
         tags = {tag for prefix in prefixes for tag in (*prefix.after, *prefix.not_after)}
         self.bits = {tag: 1 << number for number, tag in enumerate(sorted(tags))}
+        self._masks = {prefix.name: (self._mask(prefix.after), self._mask(prefix.not_after)) for prefix in prefixes}
         self._joined: dict[tuple[str, ...], _Alternatives] = {}
         self._tables: dict[frozenset[str], _Table] = {}
+        self._states: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
+
+    def _mask(self, tags: Sequence[str]) -> int:
+        return sum(self.bits[tag] for tag in dict.fromkeys(tags))
 
     def table(self, usable: Sequence[Prefix]) -> _Table:
         """What was found out so far of the patterns to try, for files that use these dialects."""
@@ -216,8 +221,15 @@ class Grammar:
             self._joined[names] = _Alternatives(chosen, self)
         return self._joined.get(names)
 
-    def state(self, layers: Sequence[str], fields: Mapping[str, Any]) -> int:
+    def state(self, layers: tuple[str, ...], fields: Mapping[str, Any]) -> int:
         """What came before, as far as any prefix asks for it."""
+        told = layers, tuple(fields)
+        state = self._states.get(told)
+        if state is None:
+            state = self._states[told] = self._state(layers, fields)
+        return state
+
+    def _state(self, layers: tuple[str, ...], fields: Mapping[str, Any]) -> int:
         state = 0
         for tag, bit in self.bits.items():
             if tag in layers or tag in fields or (tag == "time" and "stamp" in fields):
@@ -226,9 +238,8 @@ class Grammar:
 
     def may_follow(self, prefix: Prefix, state: int) -> bool:
         """True where the prefix can stand behind what came before."""
-        if prefix.after and not any(self.bits[tag] & state for tag in prefix.after):
-            return False
-        return not any(self.bits[tag] & state for tag in prefix.not_after)
+        behind, never = self._masks[prefix.name]
+        return (not behind or bool(behind & state)) and not never & state
 
 
 class Peeler:
