@@ -17,8 +17,7 @@ _NEEDED = frozenset({"MESSAGE", "__REALTIME_TIMESTAMP", "_HOSTNAME", "_PID", "SY
 
 def is_export(data: bytes) -> bool:
     """True where the data looks like the journal's export format."""
-    found = _START.search(data[:8192])
-    return found is not None and b"\nMESSAGE" in data
+    return b"\nMESSAGE" in data and _START.search(data, 0, 8192) is not None
 
 
 def entries(data: bytes, first_line: int) -> Iterator[tuple[int, str, str]]:

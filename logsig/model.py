@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from logsig.record import dataclass
 
@@ -135,9 +135,11 @@ class LogLine:
         return Writer(self.attempt, self.source.path, None, self.local_rank, self.node, self.task)
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """A stream of lines that belong together: a rank where it is known, else the best label there is."""
+class Writer(NamedTuple):
+    """A stream of lines that belong together: a rank where it is known, else the best label there is.
+
+    A tuple, because each line's is made and looked up several times.
+    """
 
     attempt: int | None
     path: str
