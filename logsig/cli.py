@@ -95,7 +95,7 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """The console script."""
-    gc.set_threshold(50_000, 20, 50)  # nearly all that a run makes lives to its end
+    gc.set_threshold(200_000, 20, 50)  # nearly all that a run makes lives to its end
     signals.end_in_order()
     code = run(sys.argv[1:])
     code = _flush() or code
