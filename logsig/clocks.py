@@ -54,12 +54,20 @@ def seconds(stamp: Stamp, year: int | None = None, zone: float | None = None) ->
         return None
     if moment.month is None or moment.day is None:
         return moment.second
-    try:
-        days = date(moment.year or year or LEAP_YEAR, moment.month, moment.day).toordinal() - _EPOCH_DAY
-    except (ValueError, OverflowError):
+    days = _days(moment.year or year or LEAP_YEAR, moment.month, moment.day)
+    if days is None:
         return None
     offset = moment.zone if moment.zone is not None else (zone or 0.0)
     return days * DAY + moment.second - offset
+
+
+@lru_cache(maxsize=4096)
+def _days(year: int, month: int, day: int) -> int | None:
+    """Days since 1970; None where there is no such day."""
+    try:
+        return date(year, month, day).toordinal() - _EPOCH_DAY
+    except (ValueError, OverflowError):
+        return None
 
 
 def read(stamp: Stamp) -> Moment | None:
@@ -133,10 +141,8 @@ class RunningClock:
 
 # ---------------------------------------------------------------- formats
 
-_ISO = late(
-    r"(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))? ?(?:(Z)|([+-])(\d\d):?(\d\d))?$",
-    re.ASCII,
-)
+_ISO_MINUTE = late(r"(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):$", re.ASCII)
+_ISO_SECOND = late(r"(\d\d)(?:[.,](\d{1,9}))? ?(?:(Z)|([+-])(\d\d):?(\d\d))?$", re.ASCII)
 _US = late(r"(\d\d)/(\d\d)/(\d{4}|\d\d) (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?$")
 _CTIME = late(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})$")
 _SYSLOG = late(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?$")
@@ -150,14 +156,25 @@ def _second(hour: str, minute: str, second: str, fraction: str | None) -> float:
 
 
 def _iso(stamp: str) -> Moment | None:
-    match = _ISO.match(stamp)
-    if not match:
+    minute, match = _iso_minute(stamp[:17]), _ISO_SECOND.match(stamp, 17)
+    if minute is None or match is None:
         return None
-    year, month, day, hour, minute, second, fraction, utc, sign, zone_hour, zone_minute = match.groups()
+    second, fraction, utc, sign, zone_hour, zone_minute = match.groups()
     zone = 0.0 if utc else None
     if sign:
         zone = (1 if sign == "+" else -1) * (int(zone_hour) * 3600.0 + int(zone_minute) * 60.0)
-    return Moment(int(year), int(month), int(day), _second(hour, minute, second, fraction), zone)
+    year, month, day, since = minute
+    return Moment(year, month, day, since + (float(f"{second}.{fraction}") if fraction else int(second)), zone)
+
+
+@lru_cache(maxsize=4096)
+def _iso_minute(text: str) -> tuple[int, int, int, float] | None:
+    """Year, month, day, seconds since midnight: read once for all lines of a minute."""
+    match = _ISO_MINUTE.match(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute = map(int, match.groups())
+    return year, month, day, hour * 3600.0 + minute * 60
 
 
 def _us(stamp: str) -> Moment | None:
@@ -273,3 +290,5 @@ FORMATS: dict[str, Callable[[str], Moment | None]] = {
     "tai64n": _tai64n,
 }
 """Readers by format name; ``time_format`` of a prefix file is one of these."""
+DATED = frozenset(("iso", "us", "ctime", "epoch", "tai64n"))
+"""Formats that spell the year out."""

@@ -24,7 +24,8 @@ class Calendar:
     def __init__(self, lines: Sequence[LogLine]) -> None:
         self._lines = lines  # kept alive: times are found by the line's identity
         self._times: dict[int, float] = {}
-        year, near = _year(lines), _dated(lines)
+        formats = {line.stamp.format for line in lines if line.stamp is not None}
+        year, near = _year(lines) if formats - clocks.DATED else None, _dated(lines)
         running: dict[tuple[str, str | None], clocks.RunningClock] = {}
         for line in lines:
             if line.stamp is None:

@@ -51,7 +51,7 @@ _BEGINS = late(
     r"[\w./-]+:\d+: \w*Warning: |NCCL version |\S+:\d+:\d+ \[\d+\] )"
 )
 _STARTS_ALONE = late(r"^(?:terminate called after|Fatal Python error: |\*\*\* SIG\w+ received)")
-_CPP = ("c10", "c10-plain", "glog")
+_CPP = frozenset(("c10", "c10-plain", "glog"))
 _ASIDE = re.compile(
     r"\s*(?:Exception ignored in|Exception in thread |--- Logging error ---|Error in atexit|Error in sys\.excepthook)"
 )
@@ -381,7 +381,7 @@ def _message(item: _Open, links: tuple[Message, ...]) -> Message:
 
 def _is_cpp(line: LogLine) -> bool:
     """True for a line of a C++ logger."""
-    return any(name in _CPP for name in line.layers)
+    return not _CPP.isdisjoint(line.layers)
 
 
 def _is_bare_behind(line: LogLine, head: LogLine) -> bool:

@@ -60,7 +60,7 @@ class Limits(NamedTuple):
             whole=max(8 * one.whole // inputs, 16 << 10),
             labelled=max(4 * one.labelled // inputs, 64 << 10),
             head=min(one.head, max(4 * one.head // inputs, 2 << 10)),
-            tail=min(one.tail, max(6 * one.tail // inputs, 4 << 10)),
+            tail=min(one.tail, max(4 * one.tail // inputs, 4 << 10)),
             tail_most=min(one.tail_most, max(8 * one.tail_most // inputs, 4 << 10)),
             widths=one.widths if inputs <= 8 else one.widths[1:] if inputs <= 256 else one.widths[2:],
             again=max(4 * one.again // inputs, 16 << 10),
