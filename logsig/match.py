@@ -113,7 +113,11 @@ class Matcher:
         self.messages = messages
         self.catalog = catalog
         self.gave_up: set[str] = set()
-        self.neighbours = _Neighbours(messages)
+
+    @cached_property
+    def neighbours(self) -> _Neighbours:
+        """What stands before and behind each message: few signatures ask."""
+        return _Neighbours(self.messages)
 
     def run(self, engine: Engine) -> Matches:
         """Finds what every message is."""
