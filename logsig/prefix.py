@@ -17,8 +17,9 @@ from typing import Literal
 
 from logsig import dialects, opening
 from logsig.dialects import Consistency, Prefix
+from logsig.grammar import Grammar
 from logsig.late import late
-from logsig.peeling import Dialect, Grammar, Labels, Peeled, Peeler, label_of
+from logsig.peeling import Dialect, Labels, Peeled, Peeler, label_of
 from logsig.record import dataclass
 
 _LAUNCHERS_OWN = late(
