@@ -10,15 +10,16 @@ The file form, one JSON value per line: a header, the machine halves of all sign
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from logsig import cache
 from logsig.errors import CatalogError, Fault
 from logsig.model import Retryable
 from logsig.needle import needle
@@ -294,7 +295,7 @@ class Catalog:
         return os.path.join(pack.root, self.signatures[signature].path)
 
 
-@cache
+@functools.cache
 def compiled(pattern: str) -> regex.Pattern[str]:
     """Compile with ``regex``, once; a bad pattern raises ``regex.error``, which the checker reports with its place."""
     import regex
@@ -366,7 +367,7 @@ def _index_derived(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
 def _joint_digest(packs: Sequence[Pack]) -> str:
     if len(packs) == 1:
         return packs[0].digest
-    return digest_of(pack.digest.encode() for pack in packs)
+    return cache.digest_of(pack.digest.encode() for pack in packs)
 
 
 # ---------------------------------------------------------------- loading
@@ -379,7 +380,7 @@ def load_catalog(extra: Sequence[Path] = (), lenient: bool = False) -> Catalog:
     """
     from logsig import installed
 
-    brought = installed.find(cache=cache_folder() / "packs.json")
+    brought = installed.find(cache=cache.folder() / "packs.json")
     folders = {os.path.realpath(folder): Path(folder) for folder in (*brought.folders, *extra)}
     packs: list[Pack] = []
     faults = list(brought.faults)
@@ -424,7 +425,7 @@ def load_folder(folder: Path, *, is_ours: bool = False) -> Loaded:
 
     data, faults = library.build(files, str(folder), digest, is_ours=is_ours)
     if not faults:
-        store(cache_file(folder), key, data)
+        cache.store(cache.file_of(folder), key, data)
     return parse_pack(data, str(folder)), (*unread, *faults)
 
 
@@ -459,81 +460,23 @@ def _yaml_files(folder: Path) -> Iterator[Path]:
                 yield Path(base, name)
 
 
-def digest_of(parts: Iterable[bytes]) -> str:
-    """Hash parts so that no two lists of parts give the same bytes."""
-    import hashlib
-
-    state = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        state.update(len(part).to_bytes(8, "big"))
-        state.update(part)
-    return state.hexdigest()
-
-
 def pack_digest(files: Mapping[str, bytes]) -> str:
     """Hash the files of a pack: names and contents."""
-    return digest_of(part for path, data in files.items() for part in (path.encode(), data))
+    return cache.digest_of(part for path, data in files.items() for part in (path.encode(), data))
 
 
 def _cache_key(digest: str, is_ours: bool) -> str:
     """Hash all that the cached records depend on: the files, whose they are, and the code that reads them."""
     modules = ("signature.py", "library.py", "yamlfile.py", "catalog.py", "phrasetree.py", "phrase.py")
-    return digest_of(
+    return cache.digest_of(
         [digest.encode(), b"ours" if is_ours else b"", *((PACKAGE / module).read_bytes() for module in modules)]
     )
 
 
-# ---------------------------------------------------------------- cache of a YAML folder
-
-
-def cache_folder() -> Path:
-    """Where this user's caches stand by convention of the platform."""
-    if os.name == "nt":
-        base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "logsig"
-
-
-def cache_file(folder: Path) -> Path:
-    """Where the cache of a folder of files stands."""
-    return cache_folder() / f"{digest_of([os.fsencode(folder.resolve())])}.jsonl"
-
-
 def _cached(folder: Path, key: str) -> Pack | None:
     """Give the cached pack if it was made from exactly these files by this code and is whole; else nothing."""
-    data = recall(cache_file(folder), key)
+    data = cache.recall(cache.file_of(folder), key)
     try:
         return None if data is None else parse_pack(data, str(folder))
     except (ValueError, KeyError, TypeError, IndexError):
         return None
-
-
-def recall(path: Path, key: str) -> bytes | None:
-    """Give what ``store`` kept under this key, if it is whole; else nothing."""
-    try:
-        seal, _, data = path.read_bytes().partition(b"\n")
-    except OSError:
-        return None
-    return data if seal == _seal(key, data).encode() else None
-
-
-def _seal(key: str, data: bytes) -> str:
-    return digest_of([key.encode(), data])
-
-
-def store(target: Path, key: str, data: bytes) -> None:
-    """Replace the cache in one step; a cache that can't be written is done without."""
-    import tempfile
-
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(_seal(key, data).encode() + b"\n" + data)
-            os.replace(name, target)
-        except OSError:
-            os.unlink(name)
-    except OSError:
-        return

@@ -147,16 +147,16 @@ def shipped() -> tuple[Prefix, ...]:
 
 def _of_checkout() -> bytes:
     """The JSON form of the files beside this module, from the user's cache where that was made from exactly these."""
-    from logsig import catalog
+    from logsig import cache, catalog
 
     files = {name: text.encode() for name, text in _files(FOLDER)}
     code = ((PACKAGE / module).read_bytes() for module in ("dialects.py", "opening.py"))
-    key = catalog.digest_of([catalog.pack_digest(files).encode(), *code])
-    place = catalog.cache_file(Path(FOLDER))
-    data = catalog.recall(place, key)
+    key = cache.digest_of([catalog.pack_digest(files).encode(), *code])
+    place = cache.file_of(Path(FOLDER))
+    data = cache.recall(place, key)
     if data is None:
         data = build()
-        catalog.store(place, key, data)
+        cache.store(place, key, data)
     return data
 
 
