@@ -1,6 +1,6 @@
 """What this user's runs keep for the next: files of JSON, each sealed by the digest of all that it was made from.
 
-A cache that is damaged, stale or can't be written is done without; two processes at once are safe. Never a pickle, never
+A cache that is damaged, stale or unwritable is done without; two processes at once are safe. Never a pickle, never
 native code: what lies in a folder that others may write is data.
 """
 
