@@ -108,6 +108,7 @@ def _environment() -> jinja2.Environment:
 
     env = cast("jinja2.Environment", environment()).overlay(undefined=Placeholder)
     env.filters = {name: _tolerant(function) for name, function in env.filters.items()}
+    env.filters["ranks"] = lambda value: f"ranks {value}"
     env.filters["join"] = lambda value, sign="", *_: (
         value if isinstance(value, Placeholder) else sign.join(map(str, value))
     )

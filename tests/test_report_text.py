@@ -9,7 +9,7 @@ import pytest
 from diagnoses import EVERY, all_ranks, key_error, quote, recovered, undecided, unused_one, wide
 
 from logsig import console
-from logsig.report import Options, formats
+from logsig.report import Options, cells, formats
 from logsig.report.cells import width
 from logsig.report.verdict import verdict
 
@@ -225,3 +225,10 @@ def test_only_ranks_that_were_heard_are_said_to_have_failed_alike() -> None:
     log = Path(__file__).parent.parent / "fixtures/cases/cuda-oom-two-of-four-same-step-undecided/log.txt"
     found = analyze_text(log.read_text(), load_catalog())
     assert verdict(found).startswith("Ranks 1 and 2 failed alike")
+
+
+def test_a_path_is_never_cut():
+    """It is there to be copied; any other long word is broken to the width."""
+    path = "/scratch/" + "/".join(["checkpoints"] * 9)
+    assert cells.wrap(f"look at {path} first", 40, "- ", "  ") == ["- look at", f"  {path}", "  first"]
+    assert max(map(len, cells.wrap("x" * 100, 40, "- ", "  "))) == 40

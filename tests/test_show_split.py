@@ -60,7 +60,7 @@ def test_no_line_is_a_command_of_a_runner(log, capsys):
 def test_unknown_rank_is_said(log, capsys):
     """No silent nothing."""
     assert cli.run(["show", log, "--rank", "7"]) == 0
-    assert capsys.readouterr().err == "logsig: the log shows no line of rank 7; it has lines of rank 0 and 1\n"
+    assert capsys.readouterr().err == "logsig: the log shows no line of rank 7; it has lines of ranks 0 and 1\n"
 
 
 @pytest.mark.parametrize("ranks", ["x", "3-1", "1,,2", "-1"])
@@ -133,3 +133,13 @@ def test_cut_gzip_is_three(tmp_path, capsys):
     shown = capsys.readouterr()
     assert "step 1" in shown.out
     assert "cut.log.gz" in shown.err
+
+
+def test_a_level_stays(tmp_path, capsys):
+    """A letter of glog's stands before the time that is shown: without it a warning looks like an error."""
+    path = tmp_path / "t.log"
+    path.write_text(
+        "[rank1]:[W1021 12:00:05.000000001 NCCL.cpp:6] slow\n[2026-01-02 10:00:00,123] [ERROR] [l.py:3:f] gone\n"
+    )
+    assert cli.run(["show", str(path)]) == 0
+    assert "12:00:05.000000001 W slow\n" in (shown := capsys.readouterr().out) and ",123 E gone\n" in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 import logsig
-from logsig import adversary, catalog, check, library
+from logsig import adversary, catalog, check, library, remedy
 from logsig.catalog import Entry, Sample
 from logsig.library import File
 from logsig.model import Diagnosis, Event
@@ -78,3 +79,13 @@ def test_no_released_id_is_gone() -> None:
 def test_the_schema_in_the_docs_is_the_models() -> None:
     committed = Path(__file__).parents[1] / "docs" / "signature.schema.json"
     assert committed.read_text(encoding="utf-8") == library.schema_text(), "run: make schema"
+
+
+def test_ranks_bring_their_noun():
+    """``| ranks`` says "rank 3" or "ranks 1 and 5"; a noun of the text's own would be wrong for one of them."""
+    double = re.compile(
+        r"(?i)\branks? \{\{[^}]*(?:\| *ranks|_ranks *\| *join)[^}]*\}\}|length > 1 %\}s\{% endif %\} \{\{ *\w*ranks"
+    )
+    texts = {name: Path(WHOLE.file(name)).read_text(encoding="utf-8") for name in WHOLE.signatures}
+    assert {name: found[0] for name, text in texts.items() if (found := double.search(text))} == {}
+    assert [remedy.fill("{{ r | ranks }}", {"r": each}) for each in ([3], [1, 5])] == ["rank 3", "ranks 1 and 5"]

@@ -50,7 +50,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], ranks: frozenset[int]
     Prefixes of launchers and collectors are taken off; a line of several ranks is shown for each of them.
     """
     from logsig import outputs, whole
-    from logsig.verdict import list_ranks
+    from logsig.verdict import name_ranks
 
     require_log(ctx, paths)
     known: set[int] = set()
@@ -68,8 +68,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], ranks: frozenset[int]
         for doubt in log.doubts:
             outputs.say(doubt)
         if not shown and ranks:
-            has = f"it has lines of rank {list_ranks(sorted(known))}" if known else "it names no rank at all"
-            outputs.say(f"the log shows no line of rank {list_ranks(sorted(ranks))}; {has}")
+            has = f"it has lines of {name_ranks(sorted(known))}" if known else "it names no rank at all"
+            outputs.say(f"the log shows no line of {name_ranks(sorted(ranks))}; {has}")
         ctx.exit(UNREADABLE if log.unreadable else 0)
 
 
@@ -100,8 +100,8 @@ def _texts(
 
 
 def text_of(line: LogLine) -> str:
-    """Gives a line's message with its time, without the other prefixes."""
-    return f"{line.stamp.text} {line.text}" if line.stamp else line.text
+    """Gives a line's message with its time and its level, without the other prefixes."""
+    return " ".join(part for part in (line.stamp and line.stamp.text, line.level, line.text) if part)
 
 
 def _inert(text: str) -> str:

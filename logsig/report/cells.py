@@ -47,7 +47,10 @@ def head(text: str, columns: int) -> str:
 
 
 def wrap(text: str, columns: int, first: str = "", rest: str = "") -> list[str]:
-    """Breaks text at blanks into lines of at most ``columns``; a word that is too long is broken where it must."""
+    """Breaks text at blanks into lines of at most ``columns``; a word that is too long is broken where it must.
+
+    Paths and addresses stay whole, however long: they are there to be copied.
+    """
     lines: list[str] = []
     for paragraph in text.split("\n"):
         lines += _wrap_one(paragraph, columns, first if not lines else rest, rest)
@@ -62,7 +65,7 @@ def _wrap_one(text: str, columns: int, first: str, rest: str) -> list[str]:
             current, is_empty = rest, True
         current += word if is_empty else f" {word}"
         is_empty = False
-        while width(current) > columns > width(rest) + 8:
+        while "/" not in word and width(current) > columns > width(rest) + 8:
             part = head(current, columns)
             lines.append(part)
             current = rest + current[len(part) :]
