@@ -303,7 +303,7 @@ class _FileReader:
                 "ranks printed there is not shown, so a rank without lines need not be silent"
             )
         if self.rejoined:
-            yield f"{self.path}: the text was cut at {self.form.width} columns; {self.rejoined} lines were rejoined"
+            yield f"{self.path}: its lines were cut at {self.form.width} columns; {self.rejoined} of them rejoined"
         if self.woven:
             where = ", ".join(str(number) for number in self.woven[:5]) + (" …" if len(self.woven) > 5 else "")
             yield (

@@ -142,4 +142,6 @@ def test_a_level_stays(tmp_path, capsys):
         "[rank1]:[W1021 12:00:05.000000001 NCCL.cpp:6] slow\n[2026-01-02 10:00:00,123] [ERROR] [l.py:3:f] gone\n"
     )
     assert cli.run(["show", str(path)]) == 0
-    assert "12:00:05.000000001 W slow\n" in (shown := capsys.readouterr().out) and ",123 E gone\n" in shown
+    shown = capsys.readouterr().out
+    assert ":05.000000001 W slow\n" in shown
+    assert ",123 E gone\n" in shown

@@ -20,12 +20,16 @@ SPEAKS_OF_OUTPUT = re.compile(r"log|out|err|console|slurm|stream|train|job|run|t
 """A file so called is a job's even if it tells nothing: one that hangs at once, perhaps."""
 
 
+def may_be_one(job: Job) -> bool:
+    """Tells what may turn out to be a document, before it is read."""
+    is_alone = job.why == layout.ALONE and not job.named
+    return is_alone and not SPEAKS_OF_OUTPUT.search(os.path.basename(job.logs[0].path))
+
+
 def is_one(job: Job, read: Read) -> bool:
     """Tells a document by what was read of it."""
     found, log = read.found, read.job
-    if job.named or job.why != layout.ALONE or found is None or log is None or found.outcome != "unfinished":
-        return False
-    if read.problems or SPEAKS_OF_OUTPUT.search(os.path.basename(job.logs[0].path)):
+    if not may_be_one(job) or found is None or log is None or found.outcome != "unfinished" or read.problems:
         return False
     has_moved = any(each.events or each.exits or each.last_progress_order >= 0 for each in log.attempts)
     return not has_moved and not any(line.layers for line in log.lines)

@@ -48,7 +48,7 @@ class Progress:
         left = self._size - size if self._size > first_size else self._jobs - jobs
         if seconds > 1 and done > 0:
             parts += [f"{(jobs - first_jobs) / seconds:,.0f} jobs/s", f"{_time(left * seconds / done)} left"]
-        parts.append(f"{failures:,} failures")
+        parts.append(f"{failures:,} failure{'' if failures == 1 else 's'}")
         return "  ".join(parts)
 
     def clear(self) -> None:

@@ -116,6 +116,7 @@ def _hosts(hosts: tuple[HostTrend, ...], days: Mapping[str, int], options: Optio
     from logsig.batch.model import FALSE_DISCOVERIES
     from logsig.report import inert
     from logsig.report.scans import _fields
+    from logsig.report.scans._fields import many
 
     if not hosts:
         return
@@ -125,7 +126,7 @@ def _hosts(hosts: tuple[HostTrend, ...], days: Mapping[str, int], options: Optio
         qs = [q for _, q in sorted(host.q_by_scan.items())]
         told = f"q = {_fields.number(qs[-1])}" if qs else ""
         told += _bold("  more than chance", options) if qs and qs[-1] <= FALSE_DISCOVERIES else ""
-        yield f"{host.starts:>7,} of {host.jobs:,} jobs  {inert.line(host.name)}  {line}  {told}\n"
+        yield f"{host.starts:>7,} of {many(host.jobs, 'job')}  {inert.line(host.name)}  {line}  {told}\n"
     if len(hosts) > MOST:
         yield f"         and {len(hosts) - MOST:,} more: --format jsonl\n"
 

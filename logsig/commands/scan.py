@@ -150,7 +150,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **options: Any) -> No
       0        scanned, whatever was found
       1        with --fail-on: a job failed so
       2        usage, a missing path, a bad signature
-      3        something was not read, stored or written; the summary names it, all else is done
+      3        something was not read, stored or written (the summary
+               names it); all else is done
       129 130 143  interrupted; what was done is shown and stored
     """  # noqa: D301 - click's mark for a paragraph kept as it is
     if not paths:
@@ -175,7 +176,7 @@ def _print_plan(plan: Plan, form: str) -> int:
     import json
 
     from logsig import outputs
-    from logsig.batch.layout import ALONE
+    from logsig.batch import documents
     from logsig.report import inert
     from logsig.report.scans._fields import many
 
@@ -183,17 +184,19 @@ def _print_plan(plan: Plan, form: str) -> int:
         if form == "jsonl":
             files = [inert.no_surrogates(log.path) for log in job.logs]
             told = {"type": "plan", "job": inert.no_surrogates(job.name), "why": job.why, "files": files}
+            told["sure"] = not documents.may_be_one(job)
             outputs.write_stdout(inert.json_text(json.dumps(told)) + "\n")
         else:
-            lines = [f"{inert.line(job.name)}  ({job.why})"]
+            doubt = ", perhaps no log" if documents.may_be_one(job) else ""
+            lines = [f"{inert.line(job.name)}  ({job.why}{doubt})"]
             lines += [f"    {inert.line(log.path)}" for log in job.logs] if len(job.logs) > 1 else []
             outputs.write_stdout("\n".join(lines) + "\n")
     if form != "jsonl":
         count = sum(len(job.logs) for job in plan.jobs)
         left = f"; {many(plan.left_out, 'file')} left out" if plan.left_out else ""
-        outputs.write_stdout(f"{many(len(plan.jobs), 'job')} in {many(count, 'file')}{left}\n")
-        if any(job.why == ALONE and not job.named for job in plan.jobs):
-            outputs.write_stdout(f"The scan reads them, and leaves out {ALONE} that turns out to be no log.\n")
+        unsure = sum(map(documents.may_be_one, plan.jobs))
+        perhaps = f", {unsure:,} of them perhaps no log{'s' if unsure > 1 else ''}" if unsure else ""
+        outputs.write_stdout(f"{many(len(plan.jobs), 'job')} in {many(count, 'file')}{perhaps}{left}\n")
     for problem in plan.problems:
         _say(str(problem))
     return PROBLEMS if plan.problems else 0

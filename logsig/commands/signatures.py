@@ -155,7 +155,7 @@ def _tables(found: surveys.Survey, everything: bool) -> Iterator[tuple[str, list
     yield (
         "Pairs of which the first never fits a message alone",
         [
-            f"{pair.first} {'and' if pair.both else 'beside'} {pair.second}: {pair.messages} messages, "
+            f"{pair.first} {'and' if pair.both else 'beside'} {pair.second}: {_counted(pair.messages, 'message')}, "
             f"settled by {', '.join(pair.rules) or 'nothing: both stand'}"
             for pair in found.pairs
         ],

@@ -60,7 +60,7 @@ def layout(found: Why, width: int) -> str:
         parts += ["", click.style(place, bold=True), f"    {quoted}"]
         parts += [line for clause in trail.clauses for line in _clause(clause, width)]
     if found.untold:
-        parts += ["", f"and {found.untold} more messages"]
+        parts += ["", f"and {found.untold} more message{'' if found.untold == 1 else 's'}"]
     return "\n".join(part.rstrip() for part in parts) + "\n"
 
 

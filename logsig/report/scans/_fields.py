@@ -199,6 +199,12 @@ def outcomes(found: Summary) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in ordered)
 
 
+def times(found: Summary) -> str:
+    """Says when the jobs ended: the first and the last, or the one moment."""
+    moments = [each.replace("T", " ") for each in (found.first, found.last) if each]
+    return " to ".join(dict.fromkeys(moments))
+
+
 def test_sentence(test: HostTest) -> str:
     """Says what the test of hosts rests on."""
     rest = f"; {many(test.left_out, 'job')} whose hosts are known only in part left out" if test.left_out else ""

@@ -53,10 +53,12 @@ def write(result: Result, options: Options) -> Iterator[str]:
     places = _places(result)
     whole = templates.fill(
         "scan.html.j2",
-        title=f"{verdict.summary.jobs:,} jobs, {verdict.summary.failures:,} failures",
+        title=f"{_fields.many(verdict.summary.jobs, 'job')}, {_fields.many(verdict.summary.failures, 'failure')}",
         summary=verdict.summary,
         outcomes=_fields.outcomes(verdict.summary),
-        size=_fields.size(verdict.summary.size),
+        read=f"{_fields.many(verdict.summary.files, 'file')}, {_fields.size(verdict.summary.size)}",
+        times=_fields.times(verdict.summary),
+        unread=_fields.many(verdict.summary.unread, "job"),
         shown_groups=SHOWN_GROUPS,
         known=[_group(group, result) for group in verdict.groups if group.signature],
         unknown=[_group(group, result) for group in verdict.groups if not group.signature],

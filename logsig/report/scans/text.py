@@ -170,7 +170,7 @@ def _hosts(hosts: Sequence[Host], groups: Sequence[Group], options: Options) -> 
 
 
 def _summary(summary: Summary, options: Options) -> Iterator[str]:
-    times = f", {_moment(summary.first)} to {_moment(summary.last)}" if summary.first else ""
+    times = f", {_fields.times(summary)}" if summary.first else ""
     yield from _wrapped(
         f"{_fields.many(summary.jobs, 'job')} in {_fields.many(summary.files, 'file')},"
         f" {_fields.size(summary.size)}{times}",
@@ -179,11 +179,11 @@ def _summary(summary: Summary, options: Options) -> Iterator[str]:
     )
     yield from _wrapped(_fields.outcomes(summary) or "nothing was read", options, "  ")
     if summary.remembered:
-        yield from _wrapped(f"{summary.remembered:,} jobs are unchanged and were not read again", options, "  ")
+        yield from _wrapped(f"{_fields.many(summary.remembered, 'job')} unchanged and not read again", options, "  ")
     if summary.baseline is not None:
-        yield from _wrapped(f"baseline: {summary.baseline:,} healthy runs", options, "  ")
+        yield from _wrapped(f"baseline: {_fields.many(summary.baseline, 'healthy run')}", options, "  ")
     if summary.unread:
-        yield from _wrapped(f"interrupted: {summary.unread:,} jobs were not read", options, "  ")
+        yield from _wrapped(f"interrupted: {_fields.many(summary.unread, 'job')} not read", options, "  ")
     if summary.left_out:
         yield from _wrapped(
             f"{_fields.many(summary.left_out, 'file')} left out: not logs by name or content, or met before",
