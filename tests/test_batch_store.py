@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -188,6 +189,39 @@ def test_history_tells_trends_of_groups_and_hosts(path):
     assert [trend.group.id for trend in history(store, since="2026-05-02").trends] == ["g2"]
     assert [trend.group.id for trend in history(store, group="g1").trends] == ["g1"]
     store.close()
+
+
+def test_history_answers_alike_by_group_and_by_host(path):
+    """A kind of failure chooses failures, a host chooses jobs: neither changes what the other counts."""
+    hosts = [("gpu17", "gpu21"), ("gpu17", "gpu33"), ("gpu21", "gpu33"), ("gpu17", "gpu40")]
+    causes = [("g1", "gpu17"), ("g2", "gpu17"), ("g1", "gpu33"), (None, None)]
+    rows = [
+        (job(name), replace(row(name, cause), hosts=ran, first_failing_node=first))
+        for name, ran, (cause, first) in zip("abcd", hosts, causes, strict=True)
+    ]
+    rows[1] = rows[1][0], replace(rows[1][1], outcome="recovered")
+    scan(path, ["g1", "g2"], rows=rows)
+    store = Store(path)
+    by_group, by_host, both = (
+        history(store, group="g1"),
+        history(store, host="gpu17"),
+        history(store, None, "g1", "gpu17"),
+    )
+    assert [(each.name, each.starts, each.jobs) for each in by_group.hosts] == [("gpu17", 1, 3), ("gpu33", 1, 2)]
+    assert [(each.name, each.starts, each.jobs) for each in by_host.hosts] == [("gpu17", 2, 3)]
+    assert [(each.name, each.starts, each.jobs) for each in both.hosts] == [("gpu17", 1, 3)]
+    assert {each.group.id: each.hosts.get("gpu17") for each in by_host.trends} == {"g1": 1, "g2": 1}
+    assert (by_group.jobs, by_group.failures) == (4, 2)
+    assert (by_host.jobs, by_host.failures, by_host.recovered) == (3, 1, 1)
+    assert [round(each.group.share, 2) for each in by_group.trends] == [0.67]
+    assert [each.by_scan for each in by_host.trends] == [None, None]
+    store.close()
+
+
+def test_a_sparkline_leaves_no_day_out():
+    """Years that have more months than fit are drawn by quarters, then by years."""
+    assert sparkline({"2023-06-14": 1, "2026-11-30": 1}) == "█" + " " * 13 + "█"
+    assert sparkline({"1999-06-14": 1, "2026-11-30": 1}) == "█" + " " * 26 + "█"
 
 
 def test_a_sparkline_draws_days_without_a_gap():

@@ -40,7 +40,7 @@ class Day(click.ParamType):  # type: ignore[type-arg]  # generic in newer versio
 @click.argument("file", required=False, type=click.Path(), metavar="[STORE]")
 @click.option("--store", metavar="FILE", help="The store that 'logsig scan --store FILE' keeps.")
 @click.option("--since", type=Day(), help="Only jobs that ended on that day or later.")
-@click.option("--group", metavar="ID", help="Only this kind of failure: its id, the start of it, or a signature.")
+@click.option("--group", metavar="ID", help="Only failures of this kind: its id, the start of it, or a signature.")
 @click.option("--host", metavar="NAME", help="Only jobs that ran on this host.")
 @click.option("-f", "--format", "form", type=click.Choice(["text", "jsonl"]), default="text", help="What to print.")
 @COLOR
@@ -63,7 +63,7 @@ def command(ctx: click.Context, /, file: str | None, store: str | None, form: st
         found = history(opened, chosen["since"], chosen["group"], chosen["host"])
     finally:
         opened.close()
-    for what, word, count in (("host", "job on host", found.jobs), ("group", "failure of kind", found.failures)):
+    for what, word, count in (("host", "job on host", found.jobs), ("group", "failure of kind", len(found.trends))):
         if chosen[what] and not count:
             raise click.UsageError(f"{path} has no {word} {chosen[what]!r}; without --{what} all are shown")
     options = console.look(sys.stdout, color, root=os.curdir)
@@ -80,7 +80,8 @@ def _text(found: History, options: Options) -> Iterator[str]:
     ended = [scan for scan in found.scans if scan.state == "complete"]
     first = found.scans[0].began[:10] if found.scans else "-"
     last = found.scans[-1].began[:10] if found.scans else "-"
-    yield _bold(f"{many(found.jobs, 'job')}, {many(found.failures, 'failure')}", options) + (
+    recovered = f", {found.recovered:,} recovered" if found.recovered else ""
+    yield _bold(f"{many(found.jobs, 'job')}, {many(found.failures, 'failure')}{recovered}", options) + (
         f" in {many(len(found.scans), 'scan')} ({len(ended):,} complete), {first} to {last}\n"
     )
     yield from _trends(found.trends, found.days, options)
@@ -104,7 +105,7 @@ def _trends(trends: tuple[Trend, ...], days: Mapping[str, int], options: Options
         kind = f"{group.count:>7,}  {group.id}  {status}{inert.line(_fields.kind(group))}"
         yield "".join(_bold(line, options) + "\n" for line in cells.wrap(kind, width, "", " " * 11))
         line = sparkline(group.days, days, is_ascii=options.ascii)
-        times = f"{(group.first_seen or '?')[:10]} to {(group.last_seen or '?')[:10]}"
+        times = " to ".join(dict.fromkeys((each or "?")[:10] for each in (group.first_seen, group.last_seen)))
         hosts = ", ".join(f"{inert.line(name)} {count}" for name, count in list(trend.hosts.items())[:4])
         yield f"         {times}  {line}\n" + (f"         first on {hosts}\n" if hosts else "")
     if len(trends) > MOST:
@@ -112,7 +113,7 @@ def _trends(trends: tuple[Trend, ...], days: Mapping[str, int], options: Options
 
 
 def _hosts(hosts: tuple[HostTrend, ...], days: Mapping[str, int], options: Options) -> Iterator[str]:
-    from logsig.batch.history import sparkline
+    from logsig.batch.history import last_q, sparkline
     from logsig.batch.model import FALSE_DISCOVERIES
     from logsig.report import inert
     from logsig.report.scans import _fields
@@ -123,10 +124,10 @@ def _hosts(hosts: tuple[HostTrend, ...], days: Mapping[str, int], options: Optio
     yield "\n" + _bold("Hosts that started failures", options) + "\n"
     for host in hosts[:MOST]:
         line = sparkline(host.days, days, is_ascii=options.ascii)
-        qs = [q for _, q in sorted(host.q_by_scan.items())]
-        told = f"q = {_fields.number(qs[-1])}" if qs else ""
-        told += _bold("  more than chance", options) if qs and qs[-1] <= FALSE_DISCOVERIES else ""
-        yield f"{host.starts:>7,} of {many(host.jobs, 'job')}  {inert.line(host.name)}  {line}  {told}\n"
+        q = last_q(host)
+        told = f"  q = {_fields.number(q)}" if host.q_by_scan else ""
+        told += _bold("  more than chance", options) if q <= FALSE_DISCOVERIES else ""
+        yield f"{host.starts:>7,} of {many(host.jobs, 'job')}  {inert.line(host.name)}  {line}{told}\n"
     if len(hosts) > MOST:
         yield f"         and {len(hosts) - MOST:,} more: --format jsonl\n"
 
@@ -148,13 +149,16 @@ def _json(found: History) -> Iterator[str]:
     for trend in found.trends:
         group = _fields.group(trend.group)
         group.pop("draft")
-        by_scan = [{"scan": number, "count": count} for number, count in sorted(trend.by_scan.items())]
-        yield inert.no_surrogates(_line({**group, "scans": by_scan, "hosts": dict(trend.hosts)}))
+        group["hosts"] = dict(trend.hosts)
+        if trend.by_scan is not None:
+            group["scans"] = [{"scan": number, "count": count} for number, count in sorted(trend.by_scan.items())]
+        yield inert.no_surrogates(_line(group))
     for host in found.hosts:
         qs = [{"scan": number, "q": float(f"{q:.4g}")} for number, q in sorted(host.q_by_scan.items())]
         told = {"type": "host", "host": host.name, "jobs": host.jobs, "starts": host.starts}
         yield _line({**told, "days": dict(host.days), "scans": qs})
-    yield _line({"type": "summary", "jobs": found.jobs, "failures": found.failures, "days": dict(found.days)})
+    told = {"type": "summary", "jobs": found.jobs, "failures": found.failures, "recovered": found.recovered}
+    yield _line({**told, "days": dict(found.days)})
 
 
 def _line(value: dict[str, Any]) -> str:

@@ -183,7 +183,12 @@ def _print_plan(plan: Plan, form: str) -> int:
     for job in plan.jobs:
         if form == "jsonl":
             files = [inert.no_surrogates(log.path) for log in job.logs]
-            told = {"type": "plan", "job": inert.no_surrogates(job.name), "why": job.why, "files": files}
+            told: dict[str, Any] = {
+                "type": "plan",
+                "job": inert.no_surrogates(job.name),
+                "why": job.why,
+                "files": files,
+            }
             told["sure"] = not documents.may_be_one(job)
             outputs.write_stdout(inert.json_text(json.dumps(told)) + "\n")
         else:

@@ -18,13 +18,13 @@ BAR = "#b3261e"
 EMPTY = 'fill="currentColor" fill-opacity="0.06"'
 WIDE = 960
 MOST_DAYS = 120
-"""Bars of a timeline; longer times are drawn by week, then by month."""
+"""Bars of a timeline; longer times are drawn by week, month, quarter, year."""
 MOST_COLUMNS = 60
 MOST_HOSTS = 40
 
 
 def spans(days: Sequence[str], most: int) -> tuple[list[str], str]:
-    """Gives days, weeks or months without a gap, as few as fit, and which they are."""
+    """Gives spans of time without a gap, as many as fit, by their first days, and what kind they are."""
     known = sorted(day for day in days if _day(day) is not None)
     if not known:
         return [], "day"
@@ -33,19 +33,34 @@ def spans(days: Sequence[str], most: int) -> tuple[list[str], str]:
         if (last - first).days // step < most:
             begin = first if step == 1 else first - timedelta(days=first.weekday())
             return [(begin + timedelta(days=at)).isoformat() for at in range(0, (last - begin).days + 1, step)], name
-    months = [(year, month) for year in range(first.year, last.year + 1) for month in range(1, 13)]
-    months = [each for each in months if (first.year, first.month) <= each <= (last.year, last.month)]
-    return [f"{year:04d}-{month:02d}-01" for year, month in months[-most:]], "month"
+    for name, step in _MONTHS.items():
+        numbers = range(_month(first) // step * step, _month(last) + 1, step)
+        if len(numbers) <= most or name == "year":
+            return [_first_day(number) for number in numbers[-most:]], name
+    return [], "day"
+
+
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
+def _month(day: date) -> int:
+    """Counts months from year 0."""
+    return day.year * 12 + day.month - 1
+
+
+def _first_day(month: int) -> str:
+    return f"{month // 12:04d}-{month % 12 + 1:02d}-01"
 
 
 def span_of(day: str, kind: str) -> str:
-    """Gives the span in which a day lies."""
+    """Gives the first day of the span in which a day lies."""
     found = _day(day)
     if found is None or kind == "day":
         return day
-    if kind == "month":
-        return f"{day[:7]}-01"
-    return (found - timedelta(days=found.weekday())).isoformat()
+    if kind == "week":
+        return (found - timedelta(days=found.weekday())).isoformat()
+    step = _MONTHS[kind]
+    return _first_day(_month(found) // step * step)
 
 
 def _day(text: str) -> date | None:
