@@ -107,7 +107,8 @@ class _FileReader:
     def __init__(self, path: str, excerpts: Sequence[Excerpt], prefixes: Prefixes) -> None:
         self.path = path
         self.excerpts = excerpts
-        self.pieces = [list(_pieces(excerpt)) for excerpt in excerpts]
+        self.reported: list[tuple[int, int]] = []
+        self.pieces = [self._unreported(excerpt) for excerpt in excerpts]
         plain = peeled_once(prefixes)
         if text := constant(_sample(self.pieces), prefixes, plain):
             self.pieces = [[_behind(text, piece) for piece in part] for part in self.pieces]
@@ -120,6 +121,20 @@ class _FileReader:
         self.repeated = 0
         self.rejoined = 0
         self.woven: list[int] = []
+
+    def _unreported(self, excerpt: Excerpt) -> list[Piece]:
+        """The lines of an excerpt without earlier reports of ours among them; a report alone is all there is."""
+        pieces = list(_pieces(excerpt))
+        if b"logsig" not in excerpt.data:
+            return pieces
+        from logsig import earlier
+
+        found = list(earlier.reports([piece.text for piece in pieces]))
+        kept = [piece for at, piece in enumerate(pieces) if not any(begin <= at < end for begin, end in found)]
+        if not any(piece.text.strip() for piece in kept):
+            return pieces
+        self.reported += [(pieces[begin].number, pieces[end - 1].number) for begin, end in found]
+        return kept
 
     def lines(self) -> Iterator[LogLine]:
         """All lines, excerpt by excerpt."""
@@ -297,6 +312,9 @@ class _FileReader:
 
     def doubts(self) -> Iterator[str]:
         """What the reader of the answer must know about how this file was read."""
+        if self.reported:
+            where = ", ".join(f"{first}-{last}" for first, last in self.reported)
+            yield f"{self.path}: lines {where} are an earlier report of logsig and were not read as a log"
         if self.repeated:
             yield (
                 f"{self.path}: Ray folded {self.repeated} similar lines (`repeated … across cluster`); what other "

@@ -19,6 +19,7 @@ import logsig
 from logsig import lines, rejoin
 from logsig.inputs import naming
 from logsig.model import Excerpt, LogLine, Origin
+from logsig.report import Options, formats
 
 CASES = sorted(
     path.parent.name
@@ -26,6 +27,7 @@ CASES = sorted(
     if (path.parent / "log.txt").exists()
 )
 """The cases whose whole report was accepted: enough for every mangling."""
+WHOLE = logsig.load_catalog()
 FOLDER = Path(__file__).parents[1] / "fixtures" / "cases"
 
 
@@ -607,3 +609,48 @@ def test_an_exception_group_that_is_cut_is_not_lost(catalog) -> None:
 
     for size in range(1, 6):
         assert analyze_text("".join(GROUP.splitlines(keepends=True)[:size]), catalog).outcome != "empty"
+
+
+# ---------------------------------------------------------------- a report of ours in the log
+
+
+def answer(log: str) -> tuple[object, ...]:
+    found = logsig.analyze_text(log, WHOLE)
+    cause = found.root_cause
+    return (
+        found.outcome,
+        cause and (cause.signature, cause.confidence),
+        found.first_failing_rank,
+        found.scope,
+        found.grade,
+    )
+
+
+TOLD_TWICE = (
+    "gpu-fallen-off-bus-xid79-mapped-to-rank",
+    "gpu-hang-xid119-gsp-timeout",
+    "cuda-device-busy-busy",
+    *CASES[:3],
+)
+
+
+@pytest.mark.parametrize("form", ["text", "jsonl", "github"])
+@pytest.mark.parametrize("name", TOLD_TWICE)
+def test_an_earlier_report_in_the_log_is_no_part_of_it(name, form):
+    """A batch script that diagnoses into its own output leaves one there, perhaps behind a collector's marks."""
+    log = (FOLDER / name / "log.txt").read_text(encoding="utf-8").rstrip("\n") + "\n"
+    report = formats(form)[form](logsig.analyze_text(log, WHOLE), Options())
+    assert answer(log + report) == answer(log)
+    assert answer(log + report + report) == answer(log)
+    assert any("earlier report" in doubt for doubt in logsig.analyze_text(log + report, WHOLE).doubts)
+    marked = "".join(f"2026-05-01T10:00:00.000000001Z stdout F {line}\n" for line in (log + report).splitlines())
+    bare = "".join(f"2026-05-01T10:00:00.000000001Z stdout F {line}\n" for line in log.splitlines())
+    assert answer(marked) == answer(bare)
+
+
+def test_a_report_alone_is_read():
+    """Somebody kept nothing else; and a section of a report makes none."""
+    log = (FOLDER / CASES[0] / "log.txt").read_text(encoding="utf-8")
+    report = formats("text")["text"](logsig.analyze_text(log, WHOLE), Options())
+    assert logsig.analyze_text(report, WHOLE).outcome != "empty"
+    assert [line.text for line in read("a\nRead\n  logsig  0.1.0\n\nb\n")] == ["a", "Read", "  logsig  0.1.0", "", "b"]
