@@ -18,8 +18,10 @@ from logsig.signature import CAPTURES, Family
 
 FILL = "FILL"
 """Begins every text that a person has to write."""
-TAIL_BYTES = 1 << 18
+BEFORE, AFTER = 24, 4
+"""Lines around those that are meant, in which their message may begin and end."""
 NEIGHBOURS = 2
+"""Lines around a message that are shown with it."""
 MAX_TEXT = 240
 MAX_EXAMPLE_LINES = 14
 
@@ -45,9 +47,12 @@ class Proposal:
 def draft(
     path: str, span: tuple[int, int] | None = None, identity: str | None = None, family: str | None = None
 ) -> str:
-    """Write the draft for the failure on the given lines, or for the last one in the log."""
+    """Write the draft for the failure on the given lines, or for the one that the log tells."""
     from logsig import lines, messages
 
+    if span is None:
+        path, number = told(path)
+        span = number, number
     rows, first = _rows(path, span)
     data = "\n".join(rows).encode("utf-8", "surrogateescape")
     reading = lines.read([Excerpt(Origin(path), first, 0, data, "hit")])
@@ -56,8 +61,8 @@ def draft(
         raise InputError(f"{path}: found no message there, expected the lines of a failure")
     proposal = propose(chosen)
     name = identity or slug(chosen)
-    is_cut = span is not None and span[0] < span[1]
-    example = rows[span[0] - first : span[1] + 1 - first] if span and is_cut else example_lines(rows, first, chosen)
+    is_cut = span[0] < span[1]
+    example = rows[span[0] - first : span[1] + 1 - first] if is_cut else example_lines(rows, first, chosen)
     return write(name, family or guess_family(chosen), proposal, example, chosen)
 
 
@@ -72,18 +77,31 @@ def split_target(target: str) -> tuple[str, tuple[int, int] | None]:
     return found[1], (first, last)
 
 
-def _rows(path: str, span: tuple[int, int] | None) -> tuple[list[str], int]:
-    """Read the lines meant and their neighbours, or the end of the log; give the number of the first."""
+def told(path: str) -> tuple[str, int]:
+    """Say in which file and line the log tells its failure; a word such as "error" in a job that ended well is none."""
+    import logsig
+    from logsig import diagnosis
+    from logsig.batch import unknown
+    from logsig.scan import scan
+    from logsig.understand import understand
+
+    catalog = logsig.load_catalog()
+    seen = scan([path], catalog.scan_engine())
+    job = understand(seen.excerpts, catalog, (path,), seen.doubts).job
+    found = diagnosis.diagnose(job, catalog)
+    line = unknown.telling_line(found, job, catalog)
+    source = line.source if line else found.root_cause.evidence[0].source if found.root_cause else None
+    if source is None:
+        raise InputError(f"{path}: found no failure ({found.outcome}), expected one; {path}:FIRST-LAST names its lines")
+    return source.path, source.line
+
+
+def _rows(path: str, span: tuple[int, int]) -> tuple[list[str], int]:
+    """Read the lines meant and their neighbours; give the number of the first."""
+    first = max(1, span[0] - BEFORE)
     try:
         with open(path, "rb") as log:
-            if span is None:
-                size = log.seek(0, 2)
-                log.seek(max(0, size - TAIL_BYTES))
-                rows = log.read().split(b"\n")
-                return [_decoded(row) for row in rows[size > TAIL_BYTES :]], 1
-            first = max(1, span[0] - NEIGHBOURS)
-            wanted = (row for number, row in enumerate(log, 1) if first <= number <= span[1] + NEIGHBOURS)
-            rows = list(wanted)
+            rows = [row for number, row in enumerate(log, 1) if first <= number <= span[1] + AFTER]
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     if len(rows) < span[0] - first + 1:
@@ -97,19 +115,12 @@ def _decoded(row: bytes) -> str:
 
 # ---------------------------------------------------------------- which message
 
-_BAD_WORDS = re.compile(
-    r"error|fail|fatal|abort|exception|timed?.?out|killed|cannot|can't|invalid|refused|denied", re.IGNORECASE
-)
 
-
-def choose(found: Sequence[Message], span: tuple[int, int] | None) -> Message | None:
-    """Pick the message of a failure: a traceback before an error line, the last one before earlier ones."""
-    if span is not None:
-        found = [message for message in found if any(span[0] <= line.source.line <= span[1] for line in message.lines)]
-    raised = [message for message in found if message.exception]
-    spoken = [message for message in found if _BAD_WORDS.search(message.text)]
-    told = [message for message in found if message.text.strip()]
-    candidates = raised or spoken or (told if span is not None else [])
+def choose(found: Sequence[Message], span: tuple[int, int]) -> Message | None:
+    """Pick the message of a failure on these lines: a traceback before other messages, the last one before others."""
+    there = [message for message in found if any(span[0] <= line.source.line <= span[1] for line in message.lines)]
+    spoken = [message for message in there if message.text.strip()]
+    candidates = [message for message in spoken if message.exception] or spoken
     return candidates[-1] if candidates else None
 
 
@@ -126,11 +137,13 @@ def example_lines(rows: Sequence[str], first: int, message: Message) -> list[str
 # ---------------------------------------------------------------- literals and pattern
 
 _VARIES = re.compile(
-    r"(?P<uuid>\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b)"
-    r"|(?P<hex>\b0x[0-9a-fA-F]+\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{12,64}\b)"
-    r"|(?P<address>\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\[[0-9a-fA-F:]{3,45}\](?::\d+)?)"
+    r"(?P<uuid>\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b)"
+    r"|(?P<address>\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\[[0-9a-fA-F:]{3,45}\](?::\d+)?"
+    r"|(?<![\w:])(?=[0-9a-fA-F:]*(?:::|(?::[0-9a-fA-F]+){4}))[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:])"
+    r"|\b(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b)"
+    r"|(?P<hex>\b0x[0-9a-fA-F]+\b|\b(?=[a-fA-F]*\d)(?=\d*[a-fA-F])(?!\d+[eE]\d+\b)[0-9a-fA-F]{6,64}\b)"
     r"|(?P<path>(?<![\w/])(?:~|\.{1,2})?/[\w.+@=-]+(?:/[\w.+@=-]+)*)"
-    r"|(?P<quoted>'[^'\n]{1,200}'|\"[^\"\n]{1,200}\")"
+    r"|(?P<quoted>(?<!\w)'[^'\n]{1,200}'(?!\w)|\"[^\"\n]{1,200}\")"
     r"|(?P<number>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
 )
 _SHAPES = {
@@ -223,7 +236,12 @@ def _capture_name(parts: Sequence[Part], index: int) -> str | None:
 
 def _literals(parts: Iterable[Part]) -> list[str]:
     """Take the two longest constant pieces: cold, and one survives where the other is wrapped."""
-    pieces = [piece.strip(" :,;.") for part in parts if not part.varies for piece in re.split(r"\s{2,}|\n", part.text)]
+    pieces = [
+        piece.strip(" :,;.()[]{}'\"")
+        for part in parts
+        if not part.varies
+        for piece in re.split(r"\s{2,}|\n", part.text)
+    ]
     usable = sorted(
         {piece for piece in pieces if len(piece) >= 4 and re.search("[A-Za-z]{3}", piece)},
         key=lambda piece: (-len(piece), piece),
@@ -275,40 +293,47 @@ def write(identity: str, family: str, proposal: Proposal, example: Sequence[str]
     captures = "".join(f"  {name}: {quoted(words)}\n" for name, words in proposal.captures.items())
     expect = _expected(example, message)
     families = ", ".join(Family)
-    literal = proposal.literals[0] if proposal.literals else "a literal"
+    literal = f"'{proposal.literals[0]}'" if proposal.literals else "a literal"
     return (
         f"# A draft: replace every FILL, then run: logsig signatures check FILE\n"
         f"schema: 1\n"
         f"id: {identity}  # the file's name without .yaml\n"
-        f"title: {quoted(f'{FILL}: what happened, in a few words')}\n"
+        f"title: {_blank('what happened, in a few words', 2)}"
         f"family: {family}  # the folder; one of {families}\n"
         f"role: initiator  # initiator | collateral | either | witness | notice\n"
         f"severity: fatal  # fatal | error | notice\n"
         f"since: {quoted(__version__)}\n"
-        f"summary: {quoted(f'{FILL}: one sentence for a tired reader on call')}\n"
-        f"explanation: {quoted(f'{FILL}: what the process saw; what that proves; what it does not prove')}\n"
+        f"summary: {_blank('one sentence for a tired reader on call', 2)}"
+        f"explanation: {_blank('what the process saw; what that proves; what it does not prove', 2)}"
         f"match:\n"
         f"  literals:  # keep those that stand in every wording and nowhere else\n"
         f"{literals}"
         f"  pattern: {quoted(proposal.pattern)}\n"
         + (f"captures:\n{captures}" if captures else "captures: {}\n")
         + f"remedies:\n"
-        f"  - title: {quoted(f'{FILL}: what to do first')}\n"
+        f"  - title: {_blank('what to do first', 6)}"
         f"    steps:\n"
-        f"      - {quoted(f'{FILL}: an imperative sentence')}\n"
-        f"    verify: {quoted(f'{FILL}: how to see that it is gone')}\n"
+        f"      - {_blank('an imperative sentence', 8)}"
+        f"    verify: {_blank('how to see that it is gone', 6)}"
         f"retryable: after-fix  # 'yes' | 'no' | after-fix | other-node\n"
         f"examples:\n"
         f"  - name: as-first-seen\n"
-        f"    source: {quoted(f'{FILL}: where it comes from')}\n"
+        f"    source: {_blank('where it comes from', 6)}"
         f"    log: {block(example, 6)}"
         f"    expect: {{{expect}}}\n"
         f"counterexamples:\n"
         f"  - name: near-miss\n"
-        f"    why: {quoted(f'{FILL}: what differs from the real thing')}\n"
+        f"    why: {_blank('what differs from the real thing', 6)}"
         f"    near_miss: true\n"
-        f"    log: {quoted(f'{FILL}: a log that holds {literal!r} and means something else')}\n"
+        f"    log: {_blank(f'a log that holds {literal} and means something else', 6)}"
     )
+
+
+def _blank(what: str, indent: int) -> str:
+    """Ask for a text where no character of it needs a quote: an apostrophe is one."""
+    if not what.isprintable():
+        return _escaped(f"{FILL}: {what}") + "\n"
+    return f">-\n{' ' * indent}{FILL}: {what}\n"
 
 
 def _expected(example: Sequence[str], message: Message) -> str:

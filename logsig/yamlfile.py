@@ -64,7 +64,8 @@ def read(path: str, data: bytes) -> Document:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else None
         problem = " ".join(part for part in (error.problem, error.context) if part)
-        document.faults.append(Fault(path, line, "yaml", problem, "valid YAML", _syntax_hint(text, line)))
+        found = f"what YAML can't read ({problem})"
+        document.faults.append(Fault(path, line, "yaml", found, "valid YAML", _syntax_hint(text, line)))
         document.value = None
     except yaml.YAMLError as error:
         document.faults.append(Fault(path, None, "yaml", " ".join(str(error).split()), "valid YAML"))
@@ -82,11 +83,19 @@ def _decode(document: Document, data: bytes) -> str | None:
         return None
 
 
+_QUOTES = {
+    "'": "inside '…' write '' for an apostrophe",
+    '"': 'inside "…" write \\" for a quote and \\\\ for a backslash',
+}
+
+
 def _syntax_hint(text: str, line: int | None) -> str:
     lines = text.split("\n")
-    if line is not None and line <= len(lines) and "\t" in lines[line - 1]:
+    told = lines[line - 1] if line is not None and line <= len(lines) else ""
+    if "\t" in told:
         return "indent with blanks, not tabs"
-    return "quote a value that holds ': ', '#', or begins with one of { [ * & ! % @ `"
+    value = re.match(r"[\s-]*(?:\w+:\s+)?(['\"]).*\1.*\1", told)
+    return _QUOTES[value[1]] if value else "quote a value that holds ': ', '#', or begins with one of { [ * & ! % @ `"
 
 
 class _Reader:

@@ -86,7 +86,54 @@ def test_lines_choose_the_failure(tmp_path: Path) -> None:
     path = tmp_path / "two.log"
     path.write_text("first thing failed badly 1\nfine\nfine\nfine\nsecond thing failed badly 2\n", encoding="utf-8")
     assert "first thing failed badly" in draft.draft(str(path), (1, 1))
-    assert "second thing failed badly" in draft.draft(str(path))
+    assert "second thing failed badly" in draft.draft(str(path), (5, 5))
+
+
+def test_without_lines_the_failure_that_the_log_tells_is_drafted(tmp_path: Path) -> None:
+    """Not the last line that holds a bad word."""
+    path = tmp_path / "x.log"
+    path.write_text(LOG + "eval: 0 errors\nwriting error.log\n", encoding="utf-8")
+    assert "gave up at" in draft.draft(str(path))
+    assert "Traceback" in draft.draft(str(path))
+    path.write_text("epoch 1 done\nwriting error.log to /data\nTraining finished successfully\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"found no failure \(healthy\), expected one"):
+        draft.draft(str(path))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "7fa3b2c1d0",
+        "DEADBEEF01",
+        "0x7ffd",
+        "123E4567-E89B-12D3-A456-426614174000",
+        "10.1.2.3:2950",
+        "fe80::3eec:ef23",
+        "00:1b:44:11:3a:b7",
+        "0000:3b:00.0",
+        "12.5",
+    ],
+)
+def test_a_value_is_masked_as_a_whole(value: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.log"
+    path.write_text(f"widget can't reach {value} by 'it' 3 times\n", encoding="utf-8")
+    _, faults = library.read_file(
+        "x", "host/some-id.yaml", (text := draft.draft(str(path), (1, 1), "some-id", "host")).encode()
+    )
+    assert faults == ()
+    pattern = next(line for line in text.splitlines() if line.startswith("  pattern:"))
+    assert pattern.startswith("  pattern: 'widget\\s+can''t\\s+reach\\s+")
+    constants = {part.text for part in draft.parts_of(f"widget can't reach {value} by 'it' 3 times") if not part.varies}
+    assert constants == {"widget can't reach ", " by ", " ", " times"}
+
+
+def test_a_text_with_any_quotes_may_replace_a_mark(log: str, tmp_path: Path) -> None:
+    told = """a rank's "shard": it can't be read # really"""
+    text = draft.draft(log)
+    written = text.replace("FILL: what happened, in a few words", told)
+    file, faults = library.read_file("x", "python/shard-error-shard-on.yaml", written.encode())
+    assert (file is not None, faults) == (True, ())
+    assert file.signature.title == told
 
 
 @pytest.mark.parametrize(
@@ -112,7 +159,8 @@ def test_lines_that_cannot_be_are_refused(target: str) -> None:
     ("text", "span", "message"),
     [
         (LOG, (99, 99), "found no line 99, expected a log at least that long"),
-        ("all is well\n", None, "found no message there, expected the lines of a failure"),
+        ("all is well\n", None, r"found no failure \(unfinished\), expected one"),
+        ("\n\n", (1, 1), "found no message there, expected the lines of a failure"),
     ],
 )
 def test_no_failure_there_is_told(text: str, span: tuple[int, int] | None, message: str, tmp_path: Path) -> None:

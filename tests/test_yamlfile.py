@@ -124,3 +124,17 @@ def test_bytes_that_are_no_utf_8_are_refused() -> None:
 def test_control_characters_are_refused() -> None:
     (fault,) = told(b"a: \x00\n")
     assert fault.startswith("x.yaml")
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("title: 'it can't be'", "inside '…' write '' for an apostrophe"),
+        ('title: "a "b" c"', 'inside "…" write \\" for a quote and \\\\ for a backslash'),
+        ("title: it is: bad", "quote a value that holds"),
+    ],
+)
+def test_a_quote_in_a_quoted_text_is_told_as_such(line, hint):
+    fault = yamlfile.read("x", f"schema: 1\n{line}\n".encode()).faults[0]
+    assert (fault.line, fault.found.startswith("what YAML can't read (")) == (2, True)
+    assert fault.hint.startswith(hint)

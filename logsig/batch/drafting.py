@@ -10,13 +10,11 @@ from logsig.errors import LogsigError
 if TYPE_CHECKING:
     from logsig.model import Excerpt, Source
 
-BEFORE = 24
-AFTER = 4
-"""Lines around the telling one that are looked at."""
-
 
 def draft_from(excerpts: Sequence[Excerpt], place: Source) -> str | None:
     """Gives a draft, as ``signatures new`` would write it; None where the lines hold no message."""
+    from logsig.draft import AFTER, BEFORE
+
     for excerpt in excerpts:
         last = excerpt.first_line + excerpt.data.count(b"\n")
         if excerpt.origin.path == place.path and excerpt.first_line <= place.line <= last:

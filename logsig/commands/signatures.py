@@ -216,7 +216,7 @@ def new(source: str, identity: str | None, family: str | None, output: Path | No
     """Draft a signature from a failure that none describes yet.
 
     LINES such as 118-125 become the example as they are; a single line is taken with its message and two lines around
-    it, and without LINES the last failure in the log is. Literals and a pattern are proposed, what varies is masked;
+    it, and without LINES the failure that the log tells is. Literals and a pattern are proposed, what varies is masked;
     FILL marks what you have to write.
     """
     from logsig import draft
