@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 SHAREABLE = True
 """Goes to others: secrets are masked unless the caller says otherwise."""
 
-HOME = "https://github.com/logsig/logsig"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LONGEST = 1000
 """Characters of a rule's descriptions; code scanning takes 1,024."""
@@ -43,7 +42,7 @@ def render(diagnosis: Diagnosis, options: Options = DEFAULT) -> str:
         spot = checkout.spot(cause, options.root) or checkout.log_spot(cause, options.root)
         text = shown.verdict if index == 0 else cause.summary
         results.append(_result(cause, text, spot, list(rules).index(cause.signature), options.root))
-    driver = {"name": "logsig", "informationUri": HOME, "semanticVersion": __version__, "rules": list(rules.values())}
+    driver = {"name": "logsig", "semanticVersion": __version__, "rules": list(rules.values())}
     run = {
         "tool": {"driver": driver},
         "automationDetails": {"id": "logsig/"},
