@@ -232,3 +232,16 @@ def test_a_path_is_never_cut():
     path = "/scratch/" + "/".join(["checkpoints"] * 9)
     assert cells.wrap(f"look at {path} first", 40, "- ", "  ") == ["- look at", f"  {path}", "  first"]
     assert max(map(len, cells.wrap("x" * 100, 40, "- ", "  "))) == 40
+
+
+def test_left_out_lines_are_marked():
+    """Another writer's lines between two of a traceback: the jump of the numbers is no fault of the log."""
+    cause = replace(
+        key_error().root_cause, evidence=(quote(9, "KeyError: 'x'", context=((4, "Traceback"), (5, "  a"))),)
+    )
+    found = replace(key_error(), root_cause=cause)
+    assert " 5 |   a\n ⋮ |\n 9 | KeyError: 'x'" in text_of(found)
+    assert " 5 |   a\n : |\n 9 | KeyError: 'x'" in text_of(found, ascii=True)
+    assert "  5 |   a\n  ⋮ |\n> 9 | KeyError: 'x'" in formats("markdown")["markdown"](found, Options())
+    assert "  5 |   a\n  ⋮\n> 9 | KeyError: 'x'" in formats("github")["github"](found, Options())
+    assert formats("text")["text"](found, Options()).count("⋮") == 1

@@ -5,8 +5,11 @@ Takes harmless strings (``inert``), gives strings of a known width. Knows nothin
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
+
+_PATH = re.compile(r"[(`“]*(?=[^/]*/)[\w.~/:@%+=?&#,-]+[)`”.,;]*")
 
 
 def width(text: str) -> int:
@@ -46,18 +49,18 @@ def head(text: str, columns: int) -> str:
     return text
 
 
-def wrap(text: str, columns: int, first: str = "", rest: str = "") -> list[str]:
+def wrap(text: str, columns: int, first: str = "", rest: str = "", *, breaks_paths: bool = False) -> list[str]:
     """Breaks text at blanks into lines of at most ``columns``; a word that is too long is broken where it must.
 
-    Paths and addresses stay whole, however long: they are there to be copied.
+    Paths and addresses are there to be copied: they stay whole, however long, unless ``breaks_paths``.
     """
     lines: list[str] = []
     for paragraph in text.split("\n"):
-        lines += _wrap_one(paragraph, columns, first if not lines else rest, rest)
+        lines += _wrap_one(paragraph, columns, first if not lines else rest, rest, breaks_paths=breaks_paths)
     return lines
 
 
-def _wrap_one(text: str, columns: int, first: str, rest: str) -> list[str]:
+def _wrap_one(text: str, columns: int, first: str, rest: str, *, breaks_paths: bool) -> list[str]:
     lines, current, is_empty = [], first, True
     for word in text.split(" "):
         if not is_empty and width(current) + 1 + width(word) > columns:
@@ -65,7 +68,7 @@ def _wrap_one(text: str, columns: int, first: str, rest: str) -> list[str]:
             current, is_empty = rest, True
         current += word if is_empty else f" {word}"
         is_empty = False
-        while "/" not in word and width(current) > columns > width(rest) + 8:
+        while (breaks_paths or not _PATH.fullmatch(word)) and width(current) > columns > width(rest) + 8:
             part = head(current, columns)
             lines.append(part)
             current = rest + current[len(part) :]
@@ -117,5 +120,5 @@ def table(rows: Sequence[Sequence[str]], columns: int, gap: int = 2) -> list[lis
     laid = []
     for row in rows:
         start = "".join(pad(row[at], widths[at] + gap) for at in range(count - 1))
-        laid.append(wrap(row[-1], columns, start, " " * left))
+        laid.append(wrap(row[-1], columns, start, " " * left, breaks_paths=True))
     return laid

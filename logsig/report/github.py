@@ -63,6 +63,8 @@ def _evidence(shown: Page) -> list[str]:
     lines = []
     for quote in quotes:
         lines.append(f"{quote.place} {quote.writer}".rstrip())
-        lines += [f"{'>' if line.is_hit else ' '} {line.number} | {line.text}" for line in quote.lines]
+        for line in quote.lines:
+            lines += ["  ⋮"] if line.is_apart else []
+            lines.append(f"{'>' if line.is_hit else ' '} {line.number} | {line.text}")
     token = hashlib.sha256("\n".join(lines).encode("utf-8", "backslashreplace")).hexdigest()
     return ["::group::logsig: evidence", f"::stop-commands::{token}", *lines, f"::{token}::", "::endgroup::"]

@@ -43,7 +43,16 @@ _ASCII_GLYPHS = {
     "first": "X",
 }
 _LEGEND = {**LEGEND, "nothing": "no line"}
-_TO_ASCII = {0x2013: "-", 0x2019: "'", ord("…"): "...", ord("—"): "-", ord("→"): "->", ord("“"): '"', ord("”"): '"'}
+_TO_ASCII = {
+    0x2013: "-",
+    0x2019: "'",
+    ord("…"): "...",
+    ord("⋮"): ":",
+    ord("—"): "-",
+    ord("→"): "->",
+    ord("“"): '"',
+    ord("”"): '"',
+}
 
 
 class Layout:
@@ -90,8 +99,10 @@ class Layout:
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> str:
         """Shows names with their texts."""
-        rows = [(f"  {name}", self._plain(text)) for name, text in pairs]
-        return self._lines([line for lines in cells.table(rows, self._columns) for line in lines])
+        left = max(cells.width(name) for name, _ in pairs) + 4
+        return "".join(
+            self.sentence(text, indent=" " * left, first=cells.pad(f"  {name}", left)) for name, text in pairs
+        )
 
     def last_line(self, found: Page) -> str:
         """Repeats the verdict, with the id, on one line however long: ``tail -n 1`` must tell all of it."""
@@ -125,7 +136,9 @@ class Layout:
         writer = f"  {self._plain(quote.writer)}" if quote.writer else ""
         bar = " " * gutter + " " + self.style("|", "gutter")
         lines = [f"{' ' * (gutter - 1)}{arrow} {place}{writer}", bar]
-        for line in quote.lines[-MOST_CONTEXT:]:
+        for index, line in enumerate(quote.lines[-MOST_CONTEXT:]):
+            if index and line.is_apart:
+                lines.append(f"{self.style(self._plain('⋮').rjust(gutter), 'gutter')} {self.style('|', 'gutter')}")
             lines += self._quoted(line, gutter, bar)
         return self._lines(lines)
 

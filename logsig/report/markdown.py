@@ -84,6 +84,7 @@ class _Marks:
         shown = []
         for line in quote.lines:
             text, _ = cells.window(line.text, line.span, LONGEST_LINE)
+            shown += [f"  {'⋮':>{wide}} |"] if line.is_apart else []
             shown.append(f"{'>' if line.is_hit else ' '} {line.number:>{wide}} | {text}")
         return inert.fence("\n".join(shown))
 

@@ -46,6 +46,8 @@ class QuotedLine:
     span: tuple[int, int] | None = None
     """What matched, on the line that carries the evidence."""
     is_hit: bool = False
+    is_apart: bool = False
+    """Lines between the one before and this one are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +192,14 @@ def _facts(cause: Cause) -> list[str]:
 
 def _quote(evidence: Evidence) -> Quote:
     number = evidence.source.line
-    around = [QuotedLine(at, text) for at, text in evidence.context if at != number]
-    lines = sorted(
-        [*around, QuotedLine(number, evidence.text, evidence.match, is_hit=True)], key=lambda each: each.number
-    )
+    around = {at: text for at, text in evidence.context if at != number}
+    numbers = sorted({*around, number})
+    lines = [
+        QuotedLine(at, evidence.text, evidence.match, is_hit=True, is_apart=at > before + 1)
+        if at == number
+        else QuotedLine(at, around[at], is_apart=at > before + 1)
+        for before, at in zip([numbers[0], *numbers], numbers, strict=False)
+    ]
     writer = [f"rank {evidence.rank}"] if evidence.rank is not None else []
     writer += [part for part in (evidence.node, evidence.time) if part]
     return Quote(evidence.source.path, number, ", ".join(writer), tuple(lines))
