@@ -15,6 +15,7 @@ from logsig.batch import store as stores
 from logsig.batch.history import history, sparkline
 from logsig.batch.model import Group, HostTest, Job, Log, Row
 from logsig.batch.store import Store, StoreError
+from logsig.report.scans import _charts
 
 
 def row(name="a.log", group="g1", ended="2026-05-01T00:00:00"):
@@ -229,3 +230,10 @@ def test_a_sparkline_draws_days_without_a_gap():
     assert sparkline({"2026-05-01": 1, "2026-05-02": 1}, is_ascii=True) == "@@"
     assert sparkline({"2026-05-02": 3}, ["2026-05-01", "2026-05-04"]) == " █  "
     assert sparkline({}) == ""
+
+
+def test_a_timeline_names_what_a_bar_is():
+    days = {"2023-06-14": 1, "2026-11-30": 4}
+    assert (_charts.timeline_by(days), _charts.timeline_by({"2026-11-30": 4})) == ("month", "day")
+    assert ">2023-06<" in _charts.timeline(days)
+    assert 'width="40.0" height="12" fill="#b3261e"' in _charts.bar(0.25)

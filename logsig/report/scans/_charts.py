@@ -63,6 +63,11 @@ def span_of(day: str, kind: str) -> str:
     return _first_day(_month(found) // step * step)
 
 
+def _told(first: str, kind: str) -> str:
+    """Names a span by its first day, as exactly as its kind is."""
+    return first[: {"month": 7, "quarter": 7, "year": 4}.get(kind, 10)]
+
+
 def _day(text: str) -> date | None:
     try:
         return date.fromisoformat(text)
@@ -70,8 +75,13 @@ def _day(text: str) -> date | None:
         return None
 
 
+def timeline_by(days: Mapping[str, int]) -> str:
+    """Says of what each bar of the timeline is the sum."""
+    return spans(list(days), MOST_DAYS)[1]
+
+
 def timeline(days: Mapping[str, int]) -> str:
-    """Draws failures by day."""
+    """Draws failures over time."""
     columns, kind = spans(list(days), MOST_DAYS)
     if not columns:
         return ""
@@ -89,13 +99,14 @@ def timeline(days: Mapping[str, int]) -> str:
             height = max(2.0, 120 * count / most)
             parts.append(
                 f'<rect x="{at * step + step * 0.1:.1f}" y="{140 - height:.1f}" width="{max(step * 0.8, 1):.1f}"'
-                f' height="{height:.1f}" fill="{BAR}"><title>{column}: {count:,}</title></rect>'
+                f' height="{height:.1f}" fill="{BAR}"><title>{_told(column, kind)}: {count:,}</title></rect>'
             )
     for at in _labelled(len(columns)):
         anchor = "start" if at == 0 else "end" if at == len(columns) - 1 else "middle"
         x = 0 if at == 0 else WIDE if at == len(columns) - 1 else (at + 0.5) * step
         parts.append(
-            f'<text x="{x:.1f}" y="158" fill="currentColor" font-size="12" text-anchor="{anchor}">{columns[at]}</text>'
+            f'<text x="{x:.1f}" y="158" fill="currentColor" font-size="12" text-anchor="{anchor}">'
+            f"{_told(columns[at], kind)}</text>"
         )
     return "".join([*parts, "</svg>"])
 
@@ -130,19 +141,20 @@ def heat_map(hosts: Sequence[Host]) -> str:
         for place, column in enumerate(columns):
             count = mine.get(column, 0)
             fill = f'fill="{BAR}" fill-opacity="{0.25 + 0.75 * count / most:.2f}"' if count else EMPTY
-            title = f"<title>{inert.xml(host.name)}, {column}: {count}</title>" if count else ""
+            title = f"<title>{inert.xml(host.name)}, {_told(column, kind)}: {count}</title>" if count else ""
             parts.append(
                 f'<rect x="{left + place * step:.1f}" y="{at * row + 2}" width="{max(step - 2, 1):.1f}"'
                 f' height="{row - 4}" {fill}>{title}</rect>'
             )
     y = len(shown) * row + 16
-    parts.append(f'<text x="{left}" y="{y}" fill="currentColor" font-size="12">{columns[0]}</text>')
+    parts.append(f'<text x="{left}" y="{y}" fill="currentColor" font-size="12">{_told(columns[0], kind)}</text>')
     if len(columns) > 1:
         end = left + len(columns) * step
         anchor = "end" if end > left + 170 else "start"
         x = end if anchor == "end" else left + 90
         parts.append(
-            f'<text x="{x:.1f}" y="{y}" fill="currentColor" font-size="12" text-anchor="{anchor}">{columns[-1]}</text>'
+            f'<text x="{x:.1f}" y="{y}" fill="currentColor" font-size="12" text-anchor="{anchor}">'
+            f"{_told(columns[-1], kind)}</text>"
         )
     return "".join([*parts, "</svg>"])
 
@@ -159,7 +171,7 @@ def _name(host: Host, right: int, y: int) -> str:
 
 
 def bar(share: float) -> str:
-    """Draws a count as a bar: ``share`` of the longest one."""
+    """Draws a share as a bar: all of it is everything."""
     width = max(1.0, 160 * min(share, 1.0))
     return (
         '<svg class="share" viewBox="0 0 160 12" width="160" height="12" aria-hidden="true">'

@@ -96,7 +96,8 @@ def rest(result: Result, options: Options) -> Iterator[str]:
             f"Gone: {_fields.many(len(verdict.gone), 'kind')} of earlier scans", _groups(verdict.gone, options), options
         )
     named = [host for host in verdict.hosts.hosts if host.is_named]
-    title = f"Hosts that start failures more often than chance: {len(named) or 'none'}"
+    count = f": {len(named) or 'none'}" if verdict.hosts.tested else ""
+    title = f"Hosts that start failures more often than chance{count}"
     yield from _section(title, _hosts(named, verdict.groups, options), options)
     yield _plain("".join(_wrapped(_fields.test_sentence(verdict.hosts), options, "  ")), options)
     yield from _section("Summary", _summary(verdict.summary, options), options)
