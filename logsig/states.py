@@ -41,13 +41,22 @@ def _row(story: Story, verdict: Verdict, catalog: Catalog) -> RankState:
         story.rank,
         log.local_rank,
         log.node,
-        _seen(log.last_line),
+        _seen(_last_word(story)),
         log.last_step,
         _state(story, verdict),
         _what(story, verdict, catalog),
         code if code is not None or signal is None else -signal,
         NAMES.get(signal) if signal is not None else None,
     )
+
+
+def _last_word(story: Story) -> LogLine | None:
+    """The last line of the rank's own: what a launcher says of its end is no sign of its life."""
+    last = story.log.last_line
+    if last is not None and all(item.line is not last for item in story.log.exits):
+        return last
+    told = max((*story.own, *story.secondary, *story.peer), key=lambda event: event.order, default=None)
+    return told.line if told is not None else None
 
 
 def _seen(line: LogLine | None) -> str | None:

@@ -118,7 +118,7 @@ def list_ranks(ranks: Sequence[int]) -> str:
         while end + 1 < len(ordered) and ordered[end + 1] == ordered[end] + 1:
             end += 1
         run = ordered[index : end + 1]
-        parts.extend([f"{run[0]}–{run[-1]}"] if len(run) > 2 else [str(rank) for rank in run])  # noqa: RUF001
+        parts.extend([f"{run[0]}-{run[-1]}"] if len(run) > 2 else [str(rank) for rank in run])
         index = end + 1
     if len(parts) > 12:
         parts = [*parts[:11], f"{len(parts) - 11} more"]

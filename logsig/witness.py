@@ -176,7 +176,7 @@ class _Table:
         named = _FIELD.match(text)
         if named and named["name"] not in self.fields:
             self.fields[named["name"]] = named["value"].strip()
-            if named["name"] == "rank" or self.at is None:
+            if named["name"] in ("rank", "exitcode") or self.at is None:
                 self.at = (order, line)
 
     def flush(self) -> None:

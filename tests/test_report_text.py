@@ -245,3 +245,12 @@ def test_left_out_lines_are_marked():
     assert "  5 |   a\n  ⋮ |\n> 9 | KeyError: 'x'" in formats("markdown")["markdown"](found, Options())
     assert "  5 |   a\n  ⋮\n> 9 | KeyError: 'x'" in formats("github")["github"](found, Options())
     assert formats("text")["text"](found, Options()).count("⋮") == 1
+
+
+def test_the_legend_names_what_is_drawn():
+    """Lanes without a gap need no word for one."""
+    drawn = {name: text_of(make()) for name, make in EVERY.items()}
+    for text in drawn.values():
+        lanes = text.partition("\nTimeline")[2].partition("\nWhy")[0].replace("· no line", "")
+        assert ("· no line" in text) == ("·" in lanes)
+    assert {"· no line" in text for text in drawn.values() if "\nTimeline" in text} == {True, False}

@@ -127,7 +127,7 @@ def test_the_same_failure_of_every_rank_is_one_cause(cats: Catalog) -> None:
     found = ask(cats, "".join(CAT.replace("rank3", f"rank{rank}") for rank in range(4)))
     assert [trail.clauses[-1].holds for trail in found.trails] == [True, True]
     assert found.trails[1].count == 3
-    assert found.trails[1].clauses[-1].says == "the root cause stands on ranks 0\u20133; this is one of them"
+    assert found.trails[1].clauses[-1].says == "the root cause stands on ranks 0-3; this is one of them"
 
 
 def test_a_finding_without_words_is_told(catalog: Catalog) -> None:

@@ -214,12 +214,11 @@ class Layout:
         names = [self._lane_name(lane) for lane in picture.lanes]
         left = max(cells.width(name) for name in names) + 2
         size = min(self._columns - left - 2, 100)
-        drawn = [
-            [(cells.pad(name, left) + self._draw(lane, size)).rstrip()]
-            for name, lane in zip(names, picture.lanes, strict=True)
-        ]
+        rows = [self._draw(lane, size) for lane in picture.lanes]
+        drawn = [[(cells.pad(name, left) + row).rstrip()] for name, row in zip(names, rows, strict=True)]
         lines = [self._painted(drawn, ["bad" if lane.is_first else "" for lane in picture.lanes]).rstrip("\n")]
-        legend = [f"{self._glyph(kind)} {_LEGEND[kind]}" for kind in (*picture.kinds, "nothing")]
+        nothing = ("nothing",) if any(self._glyph("nothing") in row for row in rows) else ()
+        legend = [f"{self._glyph(kind)} {_LEGEND[kind]}" for kind in (*picture.kinds, *nothing)]
         lines += cells.flow(legend, self._columns, " " * left)
         if picture.skew:
             lines += cells.wrap(self._plain(picture.skew), self._columns, " " * left, " " * left)
