@@ -89,3 +89,23 @@ def test_ranks_bring_their_noun():
     texts = {name: Path(WHOLE.file(name)).read_text(encoding="utf-8") for name in WHOLE.signatures}
     assert {name: found[0] for name, text in texts.items() if (found := double.search(text))} == {}
     assert [remedy.fill("{{ r | ranks }}", {"r": each}) for each in ([3], [1, 5])] == ["rank 3", "ranks 1 and 5"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("not empty. ", "not empty"),
+        ("target 'x':", "target 'x'"),
+        ("corrupt, or this isn't one", "corrupt, or this…"),
+        ("_ZN3c1020CUDACachingAllocator", "_ZN3c1020CUDACachin…"),
+    ],
+)
+def test_a_quoted_message_ends_like_a_part_of_a_sentence(text, shown):
+    assert remedy.fill("{{ m | short(19) }}", {"m": text}) == shown
+
+
+def test_no_text_is_cut_without_a_mark():
+    """A list may be cut (`[:3]|join`), with its own words for the rest; a text needs the ellipsis of ``short``."""
+    cut = re.compile(r"\{\{ *\w+\[:\d+\] *\}\}")
+    texts = {name: Path(WHOLE.file(name)).read_text(encoding="utf-8") for name in WHOLE.signatures}
+    assert {name: found[0] for name, text in texts.items() if (found := cut.search(text))} == {}
