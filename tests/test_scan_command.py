@@ -425,6 +425,7 @@ def test_history_tells_what_the_store_remembers(scan, capfdbinary):
     assert "Kinds of failure" in capfdbinary.readouterr().out.decode()
     assert cli.run(["history", "nothing.db"]) == 2
     assert cli.run(["history", "s.db", "--host", "nosuch"]) == cli.run(["history", "s.db", "--group", "nosuch"]) == 2
+    assert cli.run(["history", "s.db", "--since", "2026-13-45"]) == 2
     assert "no such store" in capfdbinary.readouterr().err.decode()
 
 

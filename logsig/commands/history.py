@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -31,9 +30,12 @@ class Day(click.ParamType):  # type: ignore[type-arg]  # generic in newer versio
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Checks what stands here."""
-        if not re.fullmatch(r"\d{4}-\d\d-\d\d", str(value)):
+        from datetime import datetime
+
+        try:
+            return datetime.strptime(value, "%Y-%m-%d").date().isoformat()  # noqa: DTZ007 - a day has no zone
+        except ValueError:
             self.fail(f"found {value!r}, expected a day such as 2026-05-01", param, ctx)
-        return str(value)
 
 
 @click.command()
@@ -78,11 +80,10 @@ def _text(found: History, options: Options) -> Iterator[str]:
     from logsig.report.scans._fields import many
 
     ended = [scan for scan in found.scans if scan.state == "complete"]
-    first = found.scans[0].began[:10] if found.scans else "-"
-    last = found.scans[-1].began[:10] if found.scans else "-"
+    days = " to ".join(dict.fromkeys(scan.began[:10] for scan in (*found.scans[:1], *found.scans[-1:])))
     recovered = f", {found.recovered:,} recovered" if found.recovered else ""
     yield _bold(f"{many(found.jobs, 'job')}, {many(found.failures, 'failure')}{recovered}", options) + (
-        f" in {many(len(found.scans), 'scan')} ({len(ended):,} complete), {first} to {last}\n"
+        f" in {many(len(found.scans), 'scan')} ({len(ended):,} complete){days and f', {days}'}\n"
     )
     yield from _trends(found.trends, found.days, options)
     yield from _hosts(found.hosts, found.days, options)

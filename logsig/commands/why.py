@@ -49,14 +49,14 @@ def command(identity: str, paths: tuple[str, ...], extra: tuple[Path, ...], colo
 
 def layout(found: Why, width: int) -> str:
     """Lays the answer out for so many columns."""
-    from logsig.report import inert
+    from logsig.report import cells, inert
 
     parts = [click.style(found.conclusion, bold=True), f"{found.signature}: {found.title}", ""]
     parts += [line for clause in found.literals for line in _clause(clause, width)]
     for trail in found.trails:
         more = f" and {trail.count - 1} more that went the same way" if trail.count > 1 else ""
         place = f"{trail.line.source.path}:{trail.line.source.line}{more}"
-        quoted = inert.line(trail.line.text.strip())[: width - 4]
+        quoted = cells.cut(inert.line(trail.line.text.strip()), width - 4)
         parts += ["", click.style(place, bold=True), f"    {quoted}"]
         parts += [line for clause in trail.clauses for line in _clause(clause, width)]
     if found.untold:
