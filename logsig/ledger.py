@@ -150,11 +150,9 @@ def _odd_operation(stuck: Sequence[_Row]) -> set[int]:
 
 
 def _names(ranks: Iterable[int]) -> str:
-    ordered = sorted(ranks)
-    if len(ordered) == 1:
-        return f"rank {ordered[0]}"
-    shown = ", ".join(str(rank) for rank in ordered[:8])
-    return f"ranks {shown}" + (f" and {len(ordered) - 8} more" if len(ordered) > 8 else "")
+    from logsig.verdict import name_ranks
+
+    return name_ranks(sorted(ranks))
 
 
 def _shown(row: _Row, note: str) -> LedgerRow:

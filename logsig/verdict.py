@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 
 from logsig.catalog import Catalog, Entry
@@ -77,8 +77,11 @@ class Case:
         """True where torchrun's failure table is in the log."""
         return any(item.witness == "elastic-child-failed" for item in self.stories.attempt.exits)
 
-    def waiting_event(self) -> Event | None:
-        """Gives the event that says what the job waited for: the best known kind, earliest; outside stops last."""
+    def waiting_event(self, suspects: Collection[int] = ()) -> Event | None:
+        """Gives the event that says what the job waited for: the best known kind, earliest; outside stops last.
+
+        What ``suspects`` say themselves comes after what those say that waited for them.
+        """
         roles = ("either", "collateral", "witness")
         events = [
             event
@@ -86,9 +89,10 @@ class Case:
             if event.role in roles and not (event.role == "collateral" and self.entry(event).family == "launcher")
         ]
 
-        def rank(event: Event) -> tuple[bool, int, bool, int]:
+        def rank(event: Event) -> tuple[bool, int, bool, bool, int]:
             entry = self.entry(event)
-            return entry.points_at == "nobody", roles.index(event.role), entry.match.net, event.order
+            is_suspect = event.rank in suspects
+            return entry.points_at == "nobody", roles.index(event.role), entry.match.net, is_suspect, event.order
 
         return min(events, key=rank, default=None)
 

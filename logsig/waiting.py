@@ -115,8 +115,8 @@ def by_ledger(case: Case) -> Verdict | None:
     telling = [group for group in case.groups if group.suspects]
     if not telling:
         return None
-    root = case.waiting_event()
     suspects = tuple(sorted({rank for group in telling for rank in group.suspects}))
+    root = case.waiting_event(suspects)
     because = tuple(group.verdict for group in telling)
     notes = {row.note for group in telling for row in group.rows if row.rank in group.suspects}
     unheard = notes == {"silent"} and suspects[0] not in case.stories.ranks

@@ -71,3 +71,12 @@ def test_minus_one_everywhere_is_the_transport(catalog: Catalog) -> None:
         + "\n"
     )
     assert analyze_text(log, catalog).first_failing_rank is None
+
+
+def test_the_answer_speaks_of_what_the_others_waited_in(catalog: Catalog) -> None:
+    """A suspect's own line comes first here and names an earlier collective: in that nobody waited for it."""
+    behind = waited(0, 700, completed=699) + waited(1, 700, completed=699)
+    found = analyze_text(behind + waited(2, 701, completed=700) + waited(3, 701, completed=700), catalog)
+    assert found.root_cause is not None
+    assert found.root_cause.facts["seq"] == 701
+    assert found.because[0] == "Ranks 0 and 1 never enqueued collective 701, on which the others waited."
