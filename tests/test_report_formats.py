@@ -352,3 +352,10 @@ def test_emacs_reads_the_lines(checkout, tmp_path):
         ' (princ (format "%d %d" compilation-num-errors-found compilation-num-infos-found)))'
     )
     assert _ask("emacs", "-Q", "--batch", "--eval", script) == "1 2"
+
+
+@pytest.mark.parametrize("form", ["gitlab", "github", "sarif", "gcc", "k8s"])
+def test_what_is_cut_says_so(form):
+    cause = replace(key_error().root_cause, summary="x " * 9000)
+    text = of(form, replace(key_error(), root_cause=cause))
+    assert "x x…" in text or "x …" in text or "\\u2026" in text

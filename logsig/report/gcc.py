@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from logsig.report import DEFAULT, Options, checkout, inert
+from logsig.report import DEFAULT, Options, checkout, inert, wording
 from logsig.report.page import causes_of, page
 
 if TYPE_CHECKING:
@@ -48,5 +48,5 @@ def _at(evidence: Evidence) -> str:
 
 def _line(place: str, level: str, message: str, signature: str) -> str:
     message = " ".join(inert.line(message).split())
-    short = message if len(message) <= LONGEST else message[: LONGEST - 1] + "…"
+    short = wording.cut(message, LONGEST)
     return inert.document(f"{place}: {level}: {short} [{signature}]")

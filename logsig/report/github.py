@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from logsig.report import DEFAULT, Options, checkout, inert
+from logsig.report import DEFAULT, Options, checkout, inert, wording
 from logsig.report.page import Page, causes_of, page
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _annotation(level: str, title: str, spot: checkout.Spot | None, message: str
     if spot:
         properties = {"file": spot.path, "line": str(spot.line), **properties}
     said = ",".join(f"{name}={inert.workflow_property(text)}" for name, text in properties.items())
-    return f"::{level} {said}::{inert.workflow_message(message[:LONGEST_MESSAGE])}"
+    return f"::{level} {said}::{inert.workflow_message(wording.cut(message, LONGEST_MESSAGE))}"
 
 
 def _message(shown: Page, index: int, cause: Cause) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from logsig.report import DEFAULT, Options, checkout, inert
+from logsig.report import DEFAULT, Options, checkout, inert, wording
 from logsig.report.fingerprint import fingerprint
 from logsig.report.page import causes_of, page
 
@@ -31,7 +31,7 @@ def render(diagnosis: Diagnosis, options: Options = DEFAULT) -> str:
         text = shown.verdict if index == 0 else cause.summary
         issues.append(
             {
-                "description": inert.line(text)[:LONGEST],
+                "description": wording.cut(inert.line(text), LONGEST),
                 "check_name": cause.signature,
                 "fingerprint": fingerprint(cause, spot.path if spot else None),
                 "severity": "minor" if found.outcome == "recovered" else _SEVERITY.get(cause.severity, "major"),

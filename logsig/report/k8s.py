@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from logsig.report import DEFAULT, Options, inert
+from logsig.report import DEFAULT, Options, inert, wording
 from logsig.report.page import Page, page
 
 if TYPE_CHECKING:
@@ -47,4 +47,4 @@ def _lines(shown: Page) -> list[str]:
 
 
 def _short(line: str) -> str:
-    return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + "…"
+    return wording.cut(line, LONGEST_LINE)

@@ -186,7 +186,7 @@ def _facts(cause: Cause) -> list[str]:
         if found is None or found is False or found in ("", [], ()) or name in _QUOTED_ANYWAY:
             continue
         text = wording.fact_name(name) if found is True else f"{wording.fact_name(name)}: {wording.fact(name, found)}"
-        shown.append(inert.line(text if len(text) <= LONGEST_FACT else text[: LONGEST_FACT - 1] + "…"))
+        shown.append(inert.line(wording.cut(text, LONGEST_FACT)))
     return shown[:MOST_FACTS]
 
 

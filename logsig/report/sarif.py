@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from logsig._version import __version__
-from logsig.report import DEFAULT, Options, checkout, inert
+from logsig.report import DEFAULT, Options, checkout, inert, wording
 from logsig.report.fingerprint import fingerprint
 from logsig.report.page import Page, causes_of, page
 
@@ -122,4 +122,4 @@ def _uri(path: str) -> str:
 def _some(text: str) -> str:
     """Gives message text: never empty, no embedded link, no placeholder."""
     text = inert.line(text).replace("](", "] (")
-    return re.sub(r"\{(\d+)\}", r"{ \1 }", text)[:LONGEST] or "-"
+    return wording.cut(re.sub(r"\{(\d+)\}", r"{ \1 }", text), LONGEST) or "-"

@@ -39,6 +39,11 @@ def ranks_phrase(numbers: Sequence[int], most: int = 6) -> str:
     return f"rank{'' if len(set(numbers)) == 1 else 's'} {join(parts)}"
 
 
+def cut(text: str, most: int) -> str:
+    """Cuts a text at so many characters, with a mark where something was cut."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def join(parts: Sequence[str]) -> str:
     """Joins words: ``a``, ``a and b``, ``a, b and c``."""
     if len(parts) < 2:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from logsig.report import inert
+from logsig.report import inert, wording
 
 if TYPE_CHECKING:
     from logsig.batch.model import Host
@@ -161,7 +161,7 @@ def heat_map(hosts: Sequence[Host]) -> str:
 
 def _name(host: Host, right: int, y: int) -> str:
     """Writes a host's name and the number of its starts."""
-    name = inert.xml(inert.line(host.name if len(host.name) <= 24 else host.name[:23] + "…"))
+    name = inert.xml(inert.line(wording.cut(host.name, 24)))
     color, weight, mark = (BAR, 700, "▶ ") if host.is_named else ("currentColor", 400, "")
     return (
         f'<text x="{right - 44}" y="{y + 15}" fill="{color}" font-size="12" font-weight="{weight}" text-anchor="end">'

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from logsig.report import wording
+
 if TYPE_CHECKING:
     from logsig.batch.model import Group, Host, HostTest, Row, Summary, Verdict
 
@@ -175,7 +177,7 @@ _SAID_BY_NETS = ("exception", "message")
 
 def _short(value: Any) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    return text if len(text) <= 80 else text[:79] + "…"
+    return wording.cut(text, 80)
 
 
 def share(found: Group) -> str:
@@ -222,9 +224,7 @@ def test_sentence(test: HostTest) -> str:
     )
 
 
-def many(count: int, word: str) -> str:
-    """Counts things: ``1 job``, ``2 jobs``."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
+many = wording.count
 
 
 def number(value: float) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from logsig._version import __version__
-from logsig.report import Options, checkout, inert
+from logsig.report import Options, checkout, inert, wording
 from logsig.report.scans import Result
 
 if TYPE_CHECKING:
@@ -99,4 +99,4 @@ def _result(row: Row, order: list[str], root: str) -> dict[str, Any]:
 def _some(text: str) -> str:
     """Gives message text: never empty, no embedded link, no placeholder."""
     text = inert.line(text).replace("](", "] (")
-    return re.sub(r"\{(\d+)\}", r"{ \1 }", text)[:LONGEST] or "-"
+    return wording.cut(re.sub(r"\{(\d+)\}", r"{ \1 }", text), LONGEST) or "-"
