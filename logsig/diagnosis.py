@@ -234,7 +234,7 @@ class _Answer:
             return ()
         return tuple(
             Evidence(line.source, line.raw, line.rank, line.node, line.stamp.text if line.stamp else None)
-            for line in unusual.find(self.job.lines)
+            for line in unusual.odd(self.job, self.job.lines) or (unusual.find(self.job.lines) if not self.root else ())
         )
 
     def _silent(self) -> tuple[int, ...]:

@@ -164,9 +164,7 @@ def _is_unheard(case: Case, rank: int | None) -> bool:
 
 
 def _is_heard(story: Story | None) -> bool:
-    """Tells a rank of which the log holds more than a report of its end."""
-    first = story.log.first_line if story is not None else None
-    return story is not None and first is not None and all(item.line is not first for item in story.log.exits)
+    return story is not None and story.is_heard
 
 
 def _failed_in_silence(story: Story) -> bool:

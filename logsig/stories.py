@@ -46,6 +46,12 @@ class Story:
     failed_code: Exit | None = None
     """A positive exit code that nothing else on this rank explains."""
 
+    @property
+    def is_heard(self) -> bool:
+        """Tells a rank of which the log holds more than a report of its end."""
+        first = self.log.first_line
+        return first is not None and all(item.line is not first for item in self.log.exits)
+
 
 @dataclass(slots=True)
 class Stories:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from logsig.late import late
-from logsig.model import LogLine
+from logsig.model import JobLog, LogLine
 
 SHOWN = 5
 LOOKED_AT = 20_000
@@ -28,6 +28,27 @@ _HARMLESS = late(
     r"warnings?\.warn|Setting OMP_NUM_THREADS|^\s*File \"|loss|ERROR_HANDLING",
     re.IGNORECASE,
 )
+
+
+LAUNCHERS = late(
+    r"^\S+ FAILED$|torch[./]distributed[./](?:elastic|launcher|run)|\bChildFailedError\b|\buv_\w+ failed"
+    r"|^(?:srun|slurmstepd|mpirun|mpiexec|prterun|PRTE|pdsh@\S+|clush): "
+    r"|^Root Cause \(first observed failure\):$"
+)
+"""What launchers and their stores say when a process is gone: the same whatever it died of."""
+
+
+def odd(job: JobLog, lines: Sequence[LogLine]) -> tuple[LogLine, ...]:
+    """Returns those of the job's lines that stand out and of which neither a signature nor a launcher speaks."""
+    told = {
+        (line.source.path, line.source.line)
+        for attempt in job.attempts
+        for event in attempt.events
+        for line in (event.line, *event.lines)
+    }
+    return find(
+        [line for line in lines if (line.source.path, line.source.line) not in told and not LAUNCHERS.search(line.text)]
+    )
 
 
 def find(lines: Sequence[LogLine]) -> tuple[LogLine, ...]:

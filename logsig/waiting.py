@@ -263,9 +263,11 @@ def witness_only(case: Case) -> Verdict | None:
         return Verdict(scope="not-a-rank", because=(said,), finding="exit-sigterm")
     ranks = tuple(sorted({item.rank for item in exits if item.rank is not None}))
     if len(ranks) == 1:
-        said = f"The launcher reports that rank {ranks[0]} failed; its own output isn't in the log."
+        story = case.story(ranks[0])
+        lines = "its own lines show no known error" if story and story.is_heard else "no line is marked as its own"
+        said = f"The launcher reports that rank {ranks[0]} failed; {lines}."
         return replace(_suspect(None, ranks[0], "medium", said), finding="exit-code", suspects=())
-    said = "The launcher reports that a process failed; its own output isn't in the log."
+    said = "The launcher reports that a process failed; no line that is known tells why."
     return Verdict(candidates=ranks, failed=ranks, because=(said,), finding="exit-code")
 
 

@@ -142,3 +142,25 @@ def test_unknown_words_out_of_a_collective_are_a_guess():
     for error, confidence in (("RuntimeError: the other side hung up", "low"), ("ValueError: no such group", "high")):
         own = traceback(1, error, frame=place, code="work.wait()")
         assert named(text(steps(range(2), 3), own, table({1: 1, 0: -15}, root=1)))[:2] == (1, confidence)
+
+
+def test_what_a_launcher_says_stands_out_of_nothing():
+    """Of a failure that only an exit code tells, the line that nobody knows is shown, and nothing is called missing."""
+    log = (
+        "ERROR:root:rank 1: vocabulary of 50304 does not match the tokenizer (50257), giving up\n"
+        "E0404 04:04:04.500000 9 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: 3) local_rank: 1 "
+        "(pid: 21) of binary: /usr/bin/python3\n"
+        "============================================================\nt.py FAILED\n"
+        "------------------------------------------------------------\nFailures:\n  <NO_OTHER_FAILURES>\n"
+        "------------------------------------------------------------\nRoot Cause (first observed failure):\n[0]:\n"
+        "  time      : 2026-04-04_04:04:04\n  host      : gpu01\n  rank      : 1 (local_rank: 1)\n"
+        "  exitcode  : 3 (pid: 21)\n  error_file: <N/A>\n"
+        "  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html\n"
+        "============================================================\n"
+    )
+    found = logsig.analyze_text(log, logsig.load_catalog())
+    assert [each.source.line for each in found.unexplained] == [1]
+    assert found.because[0] == "The launcher reports that rank 1 failed; no line is marked as its own."
+    heard = logsig.analyze_text("[rank1]: step 3 loss 2.0\n" + log, logsig.load_catalog())
+    assert heard.because[0].startswith("The launcher reports that rank 1 failed; its own lines show no known error.")
+    assert [each.source.line for each in heard.root_cause.evidence] == [15]

@@ -23,11 +23,6 @@ GRAVE = re.compile(
 
 SEVERE, CALM = ("E", "F"), ("I", "D")
 """Levels that say themselves whether a line is grave."""
-LAUNCHERS = re.compile(
-    r"^\S+ FAILED$|torch[./]distributed[./](?:elastic|launcher|run)|\bChildFailedError\b|\buv_\w+ failed"
-    r"|^(?:srun|slurmstepd|mpirun|mpiexec|prterun|PRTE|pdsh@\S+|clush): "
-)
-"""What launchers and their stores say when a process is gone: the same whatever it died of."""
 WENT_WELL = re.compile(
     r"\b(?:ok|pass(?:es|ed)|finish\w*|done|succe\w+|complet\w+|recover\w+|resum\w+|continu\w+)\b", re.IGNORECASE
 )
@@ -37,14 +32,14 @@ WENT_WELL = re.compile(
 def telling_line(found: Diagnosis, job: JobLog, catalog: Catalog) -> LogLine | None:
     """Gives the line that tells an unknown failure; None where the cause is known, or nothing stands out."""
     if found.outcome == "unrecognised":
-        return _choose(list(_lines_of(found, job))) or _choose(_odd(job, job.lines))
+        return _choose(list(_lines_of(found, job))) or _choose(unusual.odd(job, job.lines))
     if found.root_cause is not None:
         entry = catalog.signatures.get(found.root_cause.signature)
         is_told_of = entry is not None and entry.role == "witness"
-        return _choose([line for line in _odd(job, job.lines) if _is_grave(line)]) if is_told_of else None
+        return _choose([line for line in unusual.odd(job, job.lines) if _is_grave(line)]) if is_told_of else None
     if found.outcome == "unfinished":
         last = [line for line in _last_words(job) if _is_grave(line)]
-        return _choose(_odd(job, last)) if last else None
+        return _choose(unusual.odd(job, last)) if last else None
     return None
 
 
@@ -62,20 +57,6 @@ def _lines_of(found: Diagnosis, job: JobLog) -> Iterator[LogLine]:
     """Gives the lines that the diagnosis shows in place of a cause."""
     wanted = {(each.source.path, each.source.line) for each in found.unexplained}
     return (line for line in job.lines if (line.source.path, line.source.line) in wanted)
-
-
-def _odd(job: JobLog, lines: Sequence[LogLine]) -> list[LogLine]:
-    """Gives those of the lines that alarm and that no signature speaks of."""
-    told = {
-        (line.source.path, line.source.line)
-        for attempt in job.attempts
-        for event in attempt.events
-        for line in (event.line, *event.lines)
-    }
-    rest = [
-        line for line in lines if (line.source.path, line.source.line) not in told and not LAUNCHERS.search(line.text)
-    ]
-    return list(unusual.find(rest))
 
 
 def _choose(lines: Sequence[LogLine]) -> LogLine | None:
