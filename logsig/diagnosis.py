@@ -252,7 +252,7 @@ class _Answer:
         size = judging.world_size(self.job)
         seen = len(self.stories.ranks)
         if self.root is not None and size and seen < size and self.verdict.scope != "not-a-rank":
-            found.append(f"{size - seen} of {size} ranks said nothing in what was read")
+            found.append(f"no line that was read names {size - seen} of the {size} ranks")
         found.extend(self._overcome(event) for event in self.stories.recovered[:3])
         if self.outcome == "unfinished":
             found.append("the log ends without an error and without an end: the job is running, was cut off, or hangs")
@@ -261,8 +261,8 @@ class _Answer:
         return tuple(dict.fromkeys(found))
 
     def _overcome(self, event: Event) -> str:
-        title = self.catalog.get(event.signature).title.lower()
-        return f"{_where(event)} shows {title}, after which the run went on; it was not counted"
+        title = self.catalog.get(event.signature).title
+        return f"{_where(event)} shows “{title}”, after which the run went on; it was not counted"
 
 
 def _retryable(told: Retryable | None, event: Event) -> Retryable:

@@ -55,8 +55,10 @@ def _last_word(story: Story) -> LogLine | None:
     last = story.log.last_line
     if last is not None and all(item.line is not last for item in story.log.exits):
         return last
-    told = max((*story.own, *story.secondary, *story.peer), key=lambda event: event.order, default=None)
-    return told.line if told is not None else None
+    told = [(event.order, event.line) for event in (*story.own, *story.secondary, *story.peer)]
+    if story.log.last_step_line is not None:
+        told.append((story.log.last_step_order, story.log.last_step_line))
+    return max(told, key=lambda each: each[0])[1] if told else None
 
 
 def _seen(line: LogLine | None) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from logsig.report import Options, cells
+from logsig.report import Options, cells, wording
 from logsig.report.lanes import LEGEND
 from logsig.report.page import LEDGER_COLUMNS, Page
 
@@ -122,9 +122,8 @@ class Layout:
         gutter = max((len(str(line.number)) for quote in quotes for line in quote.lines), default=1) + 1
         blocks += [self.quote(quote, gutter) for quote in quotes]
         if len(found.quotes) > MOST_QUOTES:
-            blocks.append(
-                self._note(gutter, f"{len(found.quotes) - MOST_QUOTES} more pieces of evidence: --format json")
-            )
+            more = wording.count(len(found.quotes) - MOST_QUOTES, "more piece")
+            blocks.append(self._note(gutter, f"{more} of evidence: --format json"))
         blocks += [self._note(gutter, text) for text in (*found.facts, found.note)]
         return "".join(blocks)
 

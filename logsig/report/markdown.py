@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from logsig.report import DEFAULT, Options, cells, inert, templates
+from logsig.report import DEFAULT, Options, cells, inert, templates, wording
 from logsig.report.layout import Layout
 from logsig.report.page import LEDGER_COLUMNS, Page, page
 
@@ -76,6 +76,11 @@ class _Marks:
     def quotes(found: Finding) -> tuple[Quote, ...]:
         """Gives the evidence that is shown."""
         return found.quotes[:MOST_QUOTES]
+
+    @staticmethod
+    def more(found: Finding) -> str:
+        """Counts the evidence that isn't."""
+        return wording.count(len(found.quotes) - MOST_QUOTES, "more piece") + " of evidence"
 
     @staticmethod
     def lines(quote: Quote) -> str:
