@@ -112,7 +112,7 @@ def _suspects(rows: Sequence[_Row], stuck: Sequence[_Row], expected: set[int]) -
         said = f"{_names(silent).capitalize()} said nothing while the other ranks reported a stuck collective."
         return silent, said, dict.fromkeys(silent, "silent")
     if len(stuck) > 1 and len({row.seq for row in stuck}) == 1:
-        return set(), "Every rank was stuck in the same collective: nobody can be named from the counters.", {}
+        return set(), "All that report were stuck in the same collective: nobody can be named from the counters.", {}
     return set(), NOBODY, {}
 
 
