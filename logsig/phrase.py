@@ -102,13 +102,22 @@ def ms(value: Any) -> str:
 
 
 def ranks(value: Sequence[int]) -> str:
-    """Ranks for a person: ``0-3 and 7``."""
-    from logsig.verdict import list_ranks
+    """Ranks with their noun: ``rank 3``, ``ranks 1 and 5``."""
+    from logsig.verdict import name_ranks
 
-    return list_ranks(list(value)) if value else ""
+    return name_ranks(list(value)) if value else ""
 
 
-OWN_FILTERS: Mapping[str, Callable[[Any], str]] = {"gib": gib, "ms": ms, "ranks": ranks}
+def short(value: Any, most: int) -> str:
+    """A text as a part of a sentence: without its own end, and cut between words where it is long."""
+    text = str(value).strip().rstrip(".:;,")
+    if len(text) <= most:
+        return text
+    whole_words = text[: most + 1].rpartition(" ")[0] or text[:most]
+    return whole_words.rstrip(".:;, ") + "…"
+
+
+OWN_FILTERS: Mapping[str, Callable[..., str]] = {"gib": gib, "ms": ms, "ranks": ranks, "short": short}
 """What signatures may use besides Jinja2's own filters."""
 
 # ---------------------------------------------------------------- filling

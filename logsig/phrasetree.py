@@ -16,7 +16,7 @@ from logsig import phrase
 from logsig.phrase import Tree
 
 Make = Callable[[Any], Tree]
-MOST_ARGUMENTS = {"trim": 1, "replace": 2, "join": 1, "int": 1, "float": 1}
+MOST_ARGUMENTS = {"trim": 1, "replace": 2, "join": 1, "int": 1, "float": 1, "short": 1}
 """Of filters that take any."""
 
 

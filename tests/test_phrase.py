@@ -128,7 +128,7 @@ def test_a_condition_with_more_behind_it_is_none() -> None:
     ("text", "facts", "expected"),
     [
         ("{{ step }} of {{ steps }}", {"step": 3, "steps": 9.5}, "3 of 9.5"),
-        ("{{ ranks|ranks }}", {"ranks": [2, 7]}, "2 and 7"),
+        ("{{ ranks|ranks }}", {"ranks": [2, 7]}, "ranks 2 and 7"),
         ("{{ size|gib }}, {{ limit|ms }}", {"size": 4198203392, "limit": 600000}, "3.91 GiB, 10 min"),
         ("{% if a %}A{% elif b %}B{% else %}C{% endif %}", {"b": 1}, "B"),
         ("{% if a is defined %}A{% endif %}{% if a is none %}N{% endif %}", {"a": None}, "AN"),
