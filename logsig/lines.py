@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from logsig import boxes, escapes, journal, rejoin
+from logsig import boxes, buildkit, escapes, journal, rejoin
 from logsig.form import beginnings, constant, peeled_once, settle
 from logsig.inputs import naming
 from logsig.late import late
@@ -121,6 +121,7 @@ class _FileReader:
         self.repeated = 0
         self.rejoined = 0
         self.woven: list[int] = []
+        self.steps: bool | None = None
 
     def _unreported(self, excerpt: Excerpt) -> list[Piece]:
         """The lines of an excerpt without earlier reports of ours among them; a report alone is all there is."""
@@ -150,7 +151,11 @@ class _FileReader:
     def _in_order(self, pieces: Sequence[Piece]) -> list[Item]:
         """Logical lines by the place where they begin; among equals as they were written."""
         found: list[Item] = []
-        for piece, peeled in sorted(self._whole(pieces), key=_number):
+        ended = buildkit.Block()
+        for piece, outer in sorted(self._whole(pieces), key=_number):
+            peeled = outer
+            if (ended or outer.text == buildkit.RULE) and ended.takes(outer.text):
+                peeled = self._of_ended_step(outer)
             if self.held or self.blocks or self._is_special(peeled):
                 found.extend(self._split(piece, peeled))
             else:
@@ -224,6 +229,19 @@ class _FileReader:
     def _further(self, peeled: Peeled) -> Peeled:
         """Peel what stands behind a collector's mark."""
         return peeled if "\n" in peeled.text else self.peeler.peel(peeled.text, peeled)
+
+    def _of_ended_step(self, peeled: Peeled) -> Peeled:
+        """A line that BuildKit shows at the end of a failed step, marked as repeated where the file has it above."""
+        layer = buildkit.REPEATED if self._has_steps() else buildkit.ONCE
+        layers = tuple(name for name in peeled.layers if name != buildkit.ONCE)
+        text = buildkit.without_clock(peeled.text)
+        return self.peeler.peel(text, peeled._replace(text=text, layers=(*layers, layer)))
+
+    def _has_steps(self) -> bool:
+        if self.steps is None:
+            peeled = (self.peeler.peel(piece.text) for part in self.pieces for piece in part)
+            self.steps = any(buildkit.ONCE in item.layers for item in peeled)
+        return self.steps
 
     # ------------------------------------------------------------ several lines in one
 

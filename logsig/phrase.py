@@ -227,6 +227,7 @@ MATH: Mapping[str, Callable[[Any, Any], Any]] = {
 FILTERS: Mapping[str, Callable[..., Any]] = {
     **OWN_FILTERS,
     "lower": lambda subject: str(subject).lower(),
+    "string": str,
     "capitalize": lambda subject: str(subject).capitalize(),
     "trim": lambda subject, *signs: str(subject).strip(*signs),
     "replace": lambda subject, old, new: str(subject).replace(str(old), str(new)),

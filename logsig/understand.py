@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from logsig import facts, job, lines, match, messages
+from logsig import buildkit, facts, job, lines, match, messages
 from logsig.catalog import Catalog
 from logsig.match import Matches
 from logsig.model import Excerpt, JobLog, Message
@@ -28,8 +28,9 @@ def understand(
 ) -> Understood:
     """Reads lines, groups them into messages, recognises these, and assembles the job."""
     reading = lines.read(excerpts)
-    grouped = messages.group(reading.lines)
+    said = tuple(line for line in reading.lines if buildkit.REPEATED not in line.layers)
+    grouped = messages.group(said)
     matches = match.match(grouped, catalog, catalog.engine())
-    notes = facts.read_notes(reading.lines)
+    notes = facts.read_notes(said)
     told = (*doubts, *reading.doubts)
-    return Understood(grouped, matches, job.assemble(reading.lines, matches, notes, files, told))
+    return Understood(grouped, matches, job.assemble(said, matches, notes, files, told))

@@ -654,3 +654,51 @@ def test_a_report_alone_is_read():
     report = formats("text")["text"](logsig.analyze_text(log, WHOLE), Options())
     assert logsig.analyze_text(report, WHOLE).outcome != "empty"
     assert [line.text for line in read("a\nRead\n  logsig  0.1.0\n\nb\n")] == ["a", "Read", "  logsig  0.1.0", "", "b"]
+
+
+STEP = """\
+#7 [4/4] RUN torchrun --nproc_per_node 2 smoke.py
+#7 3.101 step 1 loss 0.3
+#7 4.412 Traceback (most recent call last):
+#7 4.412   File "/src/smoke.py", line 8, in main
+#7 4.412     loss = model(x)
+#7 4.412 RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x16 and 32x4)
+#7 ERROR: process "/bin/sh -c torchrun smoke.py" did not complete successfully: exit code: 1
+"""
+STEP_AGAIN = """\
+------
+ > [4/4] RUN torchrun --nproc_per_node 2 smoke.py:
+3.101 step 1 loss 0.3
+4.412 Traceback (most recent call last):
+4.412   File "/src/smoke.py", line 8, in main
+4.412     loss = model(x)
+4.412 RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x16 and 32x4)
+------
+Dockerfile:4
+"""
+
+
+@pytest.mark.parametrize(
+    ("log", "line"),
+    [
+        (STEP + STEP_AGAIN, 6),
+        (STEP + STEP_AGAIN.replace("\n3.1", "\n#7 3.1").replace("\n4.4", "\n#7 4.4"), 6),
+        (STEP_AGAIN, 7),
+        ("".join(f"2026-05-03T10:11:12.1234567Z {line}\n" for line in (STEP + STEP_AGAIN).splitlines()), 6),
+    ],
+    ids=["above", "old form", "on a terminal", "in CI"],
+)
+def test_a_build_step_that_is_shown_again_failed_once(catalog, log, line) -> None:
+    from logsig import analyze_text
+
+    found = analyze_text(log, catalog)
+    assert (found.outcome, found.root_cause.signature, found.other_causes) == ("failure", "shape-mismatch", ())
+    assert found.root_cause.evidence[0].source.line == line
+    assert not any("after which the run went on" in doubt for doubt in found.doubts)
+
+
+def test_a_rule_alone_hides_nothing() -> None:
+    """Only BuildKit's head makes it a step's last words; and no line is lost, for ``split``."""
+    found = read("------\n3.101 step 1\n------\n > [1/1] RUN x:\n3.2 step 2\n2.25 step 3\n------\n4.25 y\n")
+    assert [line.text for line in found][1] == "3.101 step 1"
+    assert [line.text for line in found][4:] == ["3.2 step 2", "step 3", "------", "4.25 y"]
