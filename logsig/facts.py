@@ -338,7 +338,7 @@ class _Reader:
         if not text.lstrip().startswith(('File "', "Traceback")):
             step = progress.read_step(text)
             if step is not None:
-                self.notes.progress.append(progress.Progress(order, line, step))
+                self.notes.progress.append(progress.Progress(order, line, *step))
 
     def _end(self, order: int, line: LogLine, text: str) -> None:
         if progress.says_finished(text):

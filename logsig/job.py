@@ -5,19 +5,19 @@ Takes clean lines, matches and notes; gives ``JobLog``. Draws no conclusion abou
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from logsig import dates, messages, sourcelines, tracebacks
+from logsig import dates, messages, restarts, sourcelines, tracebacks
 from logsig.facts import JobNotes, job_facts
 from logsig.identity import Identity
 from logsig.match import Matched, Matches
 from logsig.model import Attempt, Event, Exit, JobLog, LogLine, Message, RankLog
-from logsig.progress import Progress
+from logsig.progress import Course, Progress
 from logsig.record import dataclass
+from logsig.restarts import Boundaries
 from logsig.witness import Testimony, from_facts, ids, read_tables
 
 KEPT_STEPS = 512
@@ -37,7 +37,7 @@ def assemble(
     position = {id(line): order for order, line in enumerate(lines)}
     testimony = _testimony(lines, matches, position)
     identity = Identity(lines, notes, testimony)
-    boundaries = _boundaries(lines, notes, testimony, identity)
+    boundaries = restarts.find(lines, notes.progress, testimony, matches.found, identity)
     builder = _Builder(lines, identity, boundaries, position)
     builder.add_lines(notes)
     builder.add_exits(testimony)
@@ -57,81 +57,6 @@ def _testimony(lines: Sequence[LogLine], matches: Matches, position: Mapping[int
     return found
 
 
-# ---------------------------------------------------------------- attempts
-
-
-@dataclass(frozen=True, slots=True)
-class _Boundaries:
-    """Orders at which the next attempt begins, per file."""
-
-    starts: Mapping[str, tuple[int, ...]]
-
-    def attempt(self, line: LogLine, order: int) -> int:
-        if line.attempt is not None:
-            return line.attempt
-        return bisect_right(self.starts.get(line.source.path, ()), order)
-
-
-def _boundaries(
-    lines: Sequence[LogLine], notes: JobNotes, testimony: Sequence[Testimony], identity: Identity
-) -> _Boundaries:
-    """Finds restarts: announced ones, and steps that go back after an agent reported a failed worker."""
-    starts: dict[str, set[int]] = defaultdict(set)
-    ends: dict[str, list[int]] = defaultdict(list)
-    agents: dict[tuple[str, int | None], int] = {}
-    for item in testimony:
-        if item.witness == "worker-exit" and item.local_rank is not None and item.line.attempt is None:
-            path = item.line.source.path
-            before = agents.get((path, item.line.pid))
-            if (
-                before is not None
-                and item.line.pid is not None
-                and item.order > before + 1
-                and _workers_between(lines, before, item.order)
-            ):
-                starts[path].add(before + 1)
-            agents[(path, item.line.pid)] = item.order
-            ends[path].append(item.order)
-    for order, line in enumerate(lines):
-        if line.attempt is None and "will restart worker group" in line.text and "attempts left" in line.text:
-            starts[line.source.path].add(order + 1)
-    _regressions(notes.progress, ends, starts, identity)
-    return _Boundaries({path: _merged(sorted(found), lines) for path, found in starts.items()})
-
-
-def _workers_between(lines: Sequence[LogLine], low: int, high: int) -> bool:
-    return any(
-        line.rank is not None or line.local_rank is not None or "Traceback" in line.text
-        for line in lines[low + 1 : min(high, low + 400)]
-    )
-
-
-def _regressions(
-    progress: Sequence[Progress], ends: Mapping[str, list[int]], starts: dict[str, set[int]], identity: Identity
-) -> None:
-    """A rank whose steps begin again after a reported failure runs in a new attempt, from the report on."""
-    last: dict[tuple[str, int | None], Progress] = {}
-    for item in progress:
-        path = item.line.source.path
-        key = (path, identity.rank_of(item.line))
-        before = last.get(key)
-        if before is not None and item.step <= before.step and item.line.attempt is None:
-            between = [order for order in ends.get(path, ()) if before.order < order < item.order]
-            if between:
-                starts[path].add(between[-1] + 1)
-        last[key] = item
-
-
-def _merged(found: Sequence[int], lines: Sequence[LogLine]) -> tuple[int, ...]:
-    """Announcements of one restart (several agents, several lines) are one boundary."""
-    kept: list[int] = []
-    for start in found:
-        if kept and not _workers_between(lines, kept[-1] - 1, start):
-            continue
-        kept.append(start)
-    return tuple(kept)
-
-
 # ---------------------------------------------------------------- building
 
 
@@ -143,6 +68,7 @@ class _Rank:
     node: str | None = None
     pid: int | None = None
     step: Progress | None = None
+    advanced: int = -1
     times: deque[float] = field(default_factory=lambda: deque(maxlen=32))
     steps: deque[int] = field(default_factory=lambda: deque(maxlen=32))
     finished: LogLine | None = None
@@ -153,7 +79,7 @@ class _Rank:
 
 class _Builder:
     def __init__(
-        self, lines: Sequence[LogLine], identity: Identity, boundaries: _Boundaries, position: Mapping[int, int]
+        self, lines: Sequence[LogLine], identity: Identity, boundaries: Boundaries, position: Mapping[int, int]
     ) -> None:
         self.lines = lines
         self.identity = identity
@@ -166,6 +92,8 @@ class _Builder:
         self.labelled: set[str] = set()
         self.progress: dict[int, int] = defaultdict(lambda: -1)
         self.progress_in: dict[int, dict[str, int]] = defaultdict(dict)
+        self.going_on: dict[int, dict[str, int]] = defaultdict(dict)
+        self.courses: dict[tuple[int, str, int | None, int | None], Course] = defaultdict(Course)
         self.last_orders: dict[int, int] = defaultdict(lambda: -1)
         self.last_lines: dict[int, LogLine] = {}
         self.last_times: dict[int, float] = {}
@@ -197,7 +125,7 @@ class _Builder:
         for order, line in notes.finished:
             attempt = self._attempt(line, order)
             self.progress[attempt] = max(self.progress[attempt], order)
-            self.progress_in[attempt][line.source.path] = order
+            self.progress_in[attempt][line.source.path] = self.going_on[attempt][line.source.path] = order
             rank = self.identity.rank_of(line)
             if rank is not None:
                 self.ranks[attempt][rank].finished = line
@@ -208,10 +136,14 @@ class _Builder:
                 self.ranks[self._attempt(line, order)][rank].exhausted = line
 
     def _add_progress(self, item: Progress) -> None:
-        attempt = self._attempt(item.line, item.order)
-        self.progress[attempt] = max(self.progress[attempt], item.order)
-        path = item.line.source.path
-        self.progress_in[attempt][path] = max(item.order, self.progress_in[attempt].get(path, -1))
+        attempt, path = self._attempt(item.line, item.order), item.line.source.path
+        rank = self.identity.rank_of(item.line)
+        course = self.courses[attempt, path, rank, item.of]
+        has_advanced = course.take(item)
+        if has_advanced:
+            self.progress[attempt] = max(self.progress[attempt], item.order)
+            self.progress_in[attempt][path] = max(item.order, self.progress_in[attempt].get(path, -1))
+            self.going_on[attempt][path] = max(course.going_on, self.going_on[attempt].get(path, -1))
         when = self.dates.seconds(item.line)
         if when is not None:
             self.progress_time[attempt] = max(when, self.progress_time.get(attempt, when))
@@ -219,16 +151,23 @@ class _Builder:
             steps.setdefault(item.step, when)
             if len(steps) > KEPT_STEPS:
                 steps.pop(next(iter(steps)))
-        rank = self.identity.rank_of(item.line)
         if rank is None:
             return
         known = self.ranks[attempt][rank]
+        known.advanced = item.order if has_advanced else known.advanced
         if known.step is None or item.step >= known.step.step:
             if known.step is None or item.step > known.step.step:
                 known.steps.append(item.step)
             known.step = item
             if when is not None:
                 known.times.append(when)
+
+    def _tops(self, attempt: int) -> dict[int | None, int]:
+        tops: dict[int | None, int] = {}
+        for (number, _, _, of), course in self.courses.items():
+            if number == attempt:
+                tops[of] = max(course.top, tops.get(of, -1))
+        return tops
 
     def _attempt(self, line: LogLine, order: int) -> int:
         attempt = self.boundaries.attempt(line, order)
@@ -363,7 +302,7 @@ class _Builder:
                 known.step.line if known.step else None,
                 known.times[-1] if known.times else None,
                 _median_gap(known.times),
-                known.step.order if known.step else -1,
+                known.advanced,
                 known.finished,
                 known.finished_order,
                 known.exhausted,
@@ -380,6 +319,8 @@ class _Builder:
             tuple(self.exits[number]),
             self.progress[number],
             self.progress_in[number],
+            self.going_on[number],
+            self._tops(number),
             self.last_orders[number],
             self.progress_time.get(number),
             self.last_times.get(number),

@@ -133,13 +133,23 @@ def telling(judged: Sequence[Judged]) -> Judged:
 
 
 def outcome(judged: Sequence[Judged]) -> Outcome:
-    """Returns the job's outcome: that of the attempt which failed first, unless a later one went on."""
-    failed = _failed(judged)
-    last = judged[-1].outcome
-    if failed and judged[-1] not in failed and len(judged) > 1:
-        went_on = judged[-1].stories.attempt.last_progress_order >= 0
-        return "recovered" if last == "healthy" or went_on else failed[0].outcome
-    return failed[0].outcome if failed else last
+    """Returns the job's outcome: that of the first that failed, unless the last one ended well or came further."""
+    failed, last = _failed(judged), judged[-1]
+    if not failed:
+        return last.outcome
+    has_recovered = last not in failed and (last.outcome == "healthy" or _came_further(last, failed))
+    return "recovered" if has_recovered else failed[0].outcome
+
+
+def _came_further(last: Judged, failed: Sequence[Judged]) -> bool:
+    """True where the attempt got past what the failed ones reached; steps of one course count, not an evaluation's."""
+    before: dict[int | None, int] = {}
+    for item in failed:
+        for of, top in item.stories.attempt.tops.items():
+            before[of] = max(top, before.get(of, -1))
+    now = last.stories.attempt.tops
+    has_all = all(now.get(of, -1) >= top for of, top in before.items())
+    return any(top > before.get(of, -1) and (of in before or has_all) for of, top in now.items())
 
 
 def result(item: Judged) -> AttemptResult:

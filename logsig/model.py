@@ -259,7 +259,7 @@ class RankLog:
     step_seconds: float | None = None
     """Median time between its last reported steps."""
     last_step_order: int = -1
-    """Reading order of that line; -1 where it never reported a step."""
+    """Reading order of the last line with which it came further; -1 where it never reported a step."""
     finished: LogLine | None = None
     """Where it said that it had finished, in its own words."""
     finished_order: int = -1
@@ -283,6 +283,10 @@ class Attempt:
     """Reading order of the last line, of any writer, that reports a step or a good end."""
     last_progress_in: Mapping[str, int] = field(default_factory=dict)
     """The same per file: the order of lines in different files tells nothing."""
+    going_on_in: Mapping[str, int] = field(default_factory=dict)
+    """The same, of the last line behind which one writer came further several times, or of a good end."""
+    tops: Mapping[int | None, int] = field(default_factory=dict)
+    """Number of steps, where lines say it -> highest step that any writer reported."""
     last_order: int = -1
     """Reading order of the attempt's last line."""
     last_progress_time: float | None = None

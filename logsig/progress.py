@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from logsig.late import late
 from logsig.model import LogLine
@@ -14,6 +15,8 @@ from logsig.record import dataclass
 
 SHAPES = 4096
 """Shapes remembered."""
+AHEAD = 2
+"""Steps on which nobody gets whose peers are dead, and more than what mostly waits in a pipe."""
 _NOUGHTS = bytes.maketrans(b"123456789", b"000000000")
 
 
@@ -78,32 +81,75 @@ class Progress:
     order: int
     line: LogLine
     step: int
+    of: int | None = None
+    """How many there are, where the line says so: what counts to another number is another course (an evaluation)."""
 
 
-def read_step(text: str) -> int | None:
-    """Gives the training step a line reports, as a number that grows within a run; none where one is only mentioned."""
-    found = _step_place(shape_of(text))
-    if found is None:
+@dataclass(slots=True)
+class Course:
+    """One writer's steps to one total: what is only shown again is no progress."""
+
+    last: int = -1
+    top: int = -1
+    going_on: int = -1
+    """Order of the last line behind which the writer got on by ``AHEAD``; -1 for none."""
+    _recent: tuple[Progress, ...] = ()
+
+    def take(self, item: Progress) -> bool:
+        """True where the writer came further, or began anew (the next epoch).
+
+        A step it had reached, or one a little below, is a bar drawn again, or what another process had in its buffer.
+        """
+        begins_anew = item.step * 2 < self.last
+        if item.step <= self.last and not begins_anew:
+            return False
+        recent = () if begins_anew else self._recent
+        self.going_on = max((one.order for one in recent if one.step + AHEAD <= item.step), default=self.going_on)
+        self._recent = (*(one for one in recent if one.step + AHEAD > item.step), item)
+        self.last, self.top = item.step, max(item.step, self.top)
+        return True
+
+
+class Step(NamedTuple):
+    """A training step as a number that grows within a run, and how many there are (of an epoch, where epochs count)."""
+
+    number: int
+    of: int | None
+
+
+class _Place(NamedTuple):
+    """Where a line shows its numbers."""
+
+    step: tuple[int, int]
+    of: tuple[int, int] | None = None
+    epoch: tuple[int, int] | None = None
+
+
+def read_step(text: str) -> Step | None:
+    """Gives the training step a line reports; none where one is only mentioned."""
+    place = _step_place(shape_of(text))
+    if place is None:
         return None
-    if not found:
+    if not place:
         epoch = _EPOCH.search(text)
-        return int(epoch["step"]) if epoch else None
-    numbers = [int(text[start:end]) for start, end in found]
-    return numbers[0] if len(numbers) == 1 else numbers[0] * numbers[1] + numbers[2]
+        return Step(int(epoch["step"]), None) if epoch else None
+    number = int(text[slice(*place.step)])
+    of = int(text[slice(*place.of)]) if place.of else None
+    return Step(int(text[slice(*place.epoch)]) * (of or 0) + number if place.epoch else number, of)
 
 
 @lru_cache(maxsize=SHAPES)
-def _step_place(shape: bytes) -> tuple[tuple[int, int], ...] | None:
-    """Where lines of this shape show their step, or epoch, steps of an epoch and step; empty where digits decide."""
+def _step_place(shape: bytes) -> _Place | tuple[()] | None:
+    """Where lines of this shape show their step; empty where digits decide."""
     words = words_of(shape)
     if (found := _EPOCH_STEP.search(words)) is not None:
-        return found.span("epoch"), found.span("of"), found.span("step")
+        return _Place(found.span("step"), found.span("of"), found.span("epoch"))
     if (found := _TQDM.search(words)) is not None:
-        return (found.span("step"),)
+        return _Place(found.span("step"), found.span("of"))
     if _NOT_PROGRESS.search(words):
         return None
     if (found := _STEP.search(words)) is not None:
-        return (found.span("step"),)
+        return _Place(found.span("step"), found.span("of") if found["of"] else None)
     return ()
 
 

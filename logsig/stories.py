@@ -205,7 +205,10 @@ class _Teller:
         return self.stories.ranks[rank]
 
     def _is_recovered(self, event: Event) -> bool:
-        """The writer went on: later steps or a good end of the rank (of any rank where it is unknown)."""
+        """The writer went on: later steps or a good end of the rank (of any rank where it is unknown).
+
+        For a rank that never reports steps those speak that do: they can't go on for long without it.
+        """
         if event.fatal or event.signature in self.own_by_exit or self.catalog.get(event.signature).severity == "notice":
             return False  # nobody goes on after a fatal signal
         end = event.order + _lines_after(event)
@@ -215,12 +218,20 @@ class _Teller:
         if log is None:
             return False
         failed = self._left_badly(event.rank)
+        if log.last_step_line is None and not self.stories.failed_exits:
+            return self._goes_on_until_the_end(event, end)
         if log.last_step_line is not None and log.last_step_line.source.path != event.line.source.path:
             # stdout and stderr in files of their own: their order tells nothing
             return not failed and (log.finished is not None or self._kept_up(log))
         if failed and log.last_step_order <= end + TEE_LAG:
             return False
         return max(log.last_step_order, log.finished_order) > end
+
+    def _goes_on_until_the_end(self, event: Event, end: int) -> bool:
+        """True where other ranks got on behind the failure, and nothing is told of any of them behind that."""
+        going_on = self.attempt.going_on_in.get(event.line.source.path, -1)
+        others = (other for other in self.attempt.events if other.rank != event.rank and other.role != "notice")
+        return end < going_on and all(other.order < going_on for other in others)
 
     def _left_badly(self, rank: int) -> bool:
         ending = self.stories.ranks[rank].ending if rank in self.stories.ranks else None

@@ -1,0 +1,129 @@
+"""Where the next attempt begins in a file: all workers start again.
+
+Takes lines, progress and reports of failed workers; gives ``Boundaries``. A restart is announced, or it is shown: by
+two reports with workers between, or by steps that go back, or on, after an agent said that its workers failed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from logsig.progress import AHEAD, Progress
+from logsig.record import dataclass
+
+if TYPE_CHECKING:
+    from logsig.identity import Identity
+    from logsig.match import Matched
+    from logsig.model import LogLine
+    from logsig.witness import Testimony
+
+_OF_ALL = frozenset({"slurm-cancelled", "slurm-time-limit", "slurm-node-fail", "preempted"})
+"""Signatures that tell the end of all workers, as an agent's report does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boundaries:
+    """Orders at which the next attempt begins, per file."""
+
+    starts: Mapping[str, tuple[int, ...]]
+
+    def attempt(self, line: LogLine, order: int) -> int:
+        """Gives the number of the attempt that a line belongs to."""
+        if line.attempt is not None:
+            return line.attempt
+        return bisect_right(self.starts.get(line.source.path, ()), order)
+
+
+def find(
+    lines: Sequence[LogLine],
+    progress: Sequence[Progress],
+    testimony: Sequence[Testimony],
+    found: Sequence[Matched],
+    identity: Identity,
+) -> Boundaries:
+    """Returns where attempts begin."""
+    starts: dict[str, set[int]] = defaultdict(set)
+    ends: dict[str, set[int]] = defaultdict(set)
+    agents: dict[tuple[str, int | None], int] = {}
+    for item in testimony:
+        path = item.line.source.path
+        if item.witness == "elastic-child-failed" and item.line.attempt is None:
+            ends[path].add(item.order)
+        if item.witness == "worker-exit" and item.local_rank is not None and item.line.attempt is None:
+            before = agents.get((path, item.line.pid))
+            if (
+                before is not None
+                and item.line.pid is not None
+                and item.order > before + 1
+                and _workers_between(lines, before, item.order)
+            ):
+                starts[path].add(before + 1)
+            agents[(path, item.line.pid)] = item.order
+            ends[path].add(item.order)
+    stops = {id(matched.line) for matched in found if matched.entry.id in _OF_ALL}
+    for order, line in enumerate(lines):
+        if line.attempt is None and "will restart worker group" in line.text and "attempts left" in line.text:
+            starts[line.source.path].add(order + 1)
+        if id(line) in stops:
+            ends[line.source.path].add(order)
+    _shown(progress, {path: sorted(orders) for path, orders in ends.items()}, starts, identity)
+    return Boundaries({path: _merged(sorted(orders), lines) for path, orders in starts.items()})
+
+
+def _workers_between(lines: Sequence[LogLine], low: int, high: int) -> bool:
+    return any(
+        line.rank is not None or line.local_rank is not None or "Traceback" in line.text
+        for line in lines[low + 1 : min(high, low + 400)]
+    )
+
+
+@dataclass(slots=True)
+class _Course:
+    """One writer's steps to one total, since the attempt began."""
+
+    last: int
+    order: int
+    """Of its last line before a report."""
+    since: int | None = None
+    """The first step that it reported since."""
+
+
+def _shown(
+    progress: Sequence[Progress], ends: Mapping[str, Sequence[int]], starts: dict[str, set[int]], identity: Identity
+) -> None:
+    """Adds the restarts that steps show after a report of failed workers.
+
+    A step or two may have waited in a buffer. Not so a rank's own steps that go back, a beginning from far below, or
+    several steps one after the other.
+    """
+    courses: dict[tuple[str, int | None, int | None], _Course] = {}
+    for item in progress:
+        path = item.line.source.path
+        if item.line.attempt is not None:
+            continue
+        rank = identity.rank_of(item.line)
+        key = (path, rank, item.of)
+        course = courses.setdefault(key, _Course(item.step, item.order))
+        reports = ends.get(path, ())
+        report = bisect_right(reports, item.order) - 1
+        if report < 0 or reports[report] < course.order:
+            course.last, course.order = item.step, item.order
+            continue
+        course.since = item.step if course.since is None else course.since
+        goes_back = item.step < course.last if rank is not None else item.step * 2 < course.last
+        if goes_back or item.step >= course.since + AHEAD:
+            starts[path].add(reports[report] + 1)
+            courses[key] = _Course(item.step, item.order)
+
+
+def _merged(found: Sequence[int], lines: Sequence[LogLine]) -> tuple[int, ...]:
+    """Announcements of one restart (several agents, several lines) are one boundary."""
+    kept: list[int] = []
+    for start in found:
+        if kept and not _workers_between(lines, kept[-1] - 1, start):
+            continue
+        kept.append(start)
+    return tuple(kept)

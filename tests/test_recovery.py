@@ -1,0 +1,117 @@
+"""What proves that a run got over a failure, and what doesn't: both directions, within an attempt and over restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from logs import AGENT, closed, stopping, table, text, timed_out, traceback
+
+from logsig import analyze_text
+from logsig.catalog import Catalog
+
+RESTART = "I1129 16:35:25.000000 900 torch/distributed/elastic/agent/server/api.py:900] [default] Worker group FAILED. 2/3 attempts left; will restart worker group"
+REPORT = f"E1129 16:35:24.000000 900 {AGENT}:1002] failed (exitcode: 1) local_rank: 1 (pid: 1001) of binary: /usr/bin/python3"
+FAILED = [*traceback(1, "ValueError: x"), *closed(0), *stopping(0), REPORT]
+BARE = "step {s} loss 2.1"
+OF_EPOCH = "[rank {r}] step {s}/100 loss 2.1"
+
+
+def steps(first: int, last: int, ranks: Iterable[int] = (0,), form: str = "[rank {r}] step={s} loss=2.1") -> list[str]:
+    return [form.format(r=rank, s=step) for step in range(first, last + 1) for rank in ranks]
+
+
+def bar(first: int, last: int, of: int = 1000, label: str = "") -> list[str]:
+    return [
+        f"{label}{step * 100 // of:3d}%|###   | {step}/{of} [00:10<01:10, 12.1it/s]" for step in range(first, last + 1)
+    ]
+
+
+def logged(rank: int) -> list[str]:
+    """A traceback in a rank's own log, where only the logger's label tells the rank: caught, or the last words."""
+    return [f"[rank {rank}] {line}" for line in ["sample 17 failed", *traceback(None, "ValueError: x")]]
+
+
+WITHIN = {
+    "a bar that goes on": (text(bar(100, 120), traceback(None, "ValueError: x"), bar(120, 140)), "unfinished"),
+    "a bar drawn again": (text(bar(100, 120), traceback(None, "ValueError: x"), bar(120, 120)), "failure"),
+    "two bars drawn again": (
+        text(
+            bar(100, 120),
+            bar(1, 30, 50, "Eval: "),
+            traceback(None, "ValueError: x"),
+            bar(30, 30, 50, "Eval: "),
+            bar(120, 120),
+        ),
+        "failure",
+    ),
+    "another's buffered lines": (
+        text(steps(1, 40, form=BARE), traceback(None, "ValueError: x"), steps(39, 40, form=BARE)),
+        "failure",
+    ),
+    "the next epoch": (
+        text(steps(90, 100, form=OF_EPOCH), traceback(None, "ValueError: x"), steps(1, 9, form=OF_EPOCH)),
+        "unfinished",
+    ),
+    "a later epoch of the rank": (
+        text(
+            steps(90, 100, (0, 1), OF_EPOCH), steps(1, 9, (0, 1), OF_EPOCH), logged(1), steps(10, 20, (0, 1), OF_EPOCH)
+        ),
+        "unfinished",
+    ),
+    "steps that only rank 0 logs": (text(steps(1, 20), logged(1), steps(21, 30)), "unfinished"),
+    "two reports, a hundred steps apart": (
+        text(["[rank 0] step 1900"], logged(1), ["[rank 0] step 2000", "[rank 0] step 2100"]),
+        "unfinished",
+    ),
+    "caught on each rank": (
+        text(steps(1, 20), *(logged(rank) for rank in range(4)), steps(21, 30), ["[rank 0] training complete"]),
+        "healthy",
+    ),
+    "one step more of rank 0": (text(steps(1, 20), logged(1), steps(21, 21)), "failure"),
+    "rank 0's buffer, and what reached it": (
+        text(steps(1, 20), logged(1), steps(21, 26), [line.replace("[rank0]:", "[rank 0]") for line in closed(0)]),
+        "failure",
+    ),
+    "rank 0's buffer, and a bad end": (text(steps(1, 20), logged(1), steps(21, 26), [REPORT]), "failure"),
+    "hung while leaving": (
+        text(steps(1, 10), logged(1), steps(11, 26), timed_out(0), table({0: 1, 1: -15}, 0)),
+        "failure",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_a_run_that_goes_on_has_recovered(catalog: Catalog, name: str) -> None:
+    log, outcome = WITHIN[name]
+    found = analyze_text(log, catalog)
+    assert found.outcome == outcome
+    assert outcome != "failure" or (found.root_cause is not None and found.root_cause.signature == "python-exception")
+
+
+RESTARTS = {
+    "past the failure": (text(steps(1, 20, (0, 1)), FAILED, steps(15, 40, (0, 1))), "recovered", 2),
+    "announced": (text(steps(1, 20, (0, 1)), FAILED, [RESTART], steps(18, 30, (0, 1))), "recovered", 2),
+    "ends well": (text(steps(1, 20), FAILED, steps(10, 20), ["[rank 0] training finished"]), "recovered", 2),
+    "a loop in a shell": (
+        text(steps(1, 20, form=BARE), FAILED, table({0: -15, 1: 1}, 1), ["+ torchrun"], steps(10, 40, form=BARE)),
+        "recovered",
+        2,
+    ),
+    "a bar past the failure": (text(bar(100, 120), FAILED, [RESTART], bar(1, 4, 4), bar(100, 140)), "recovered", 2),
+    "failed before the first step": (text(bar(1, 2, 4), FAILED, [RESTART], bar(1, 4, 4), bar(1, 40)), "recovered", 2),
+    "not yet past it": (text(steps(1, 20, (0, 1)), FAILED, steps(10, 15, (0, 1))), "failure", 2),
+    "announced, not yet past it": (text(steps(1, 20), FAILED, [RESTART], steps(10, 15)), "failure", 2),
+    "only a bar of loading": (text(steps(1, 20), FAILED, [RESTART], bar(1, 50, 50, "Loading: ")), "failure", 2),
+    "a line that came late": (text(steps(1, 20), FAILED, steps(20, 20)), "failure", 1),
+    "late lines without a label": (text(steps(1, 20, form=BARE), FAILED, steps(19, 20, form=BARE)), "failure", 1),
+    "a bar drawn again": (text(bar(100, 120), FAILED, bar(120, 120)), "failure", 1),
+    "failed again": (text(steps(1, 20), FAILED, steps(10, 30), FAILED), "failure", 2),
+}
+
+
+@pytest.mark.parametrize("name", RESTARTS)
+def test_a_restart_recovers_by_a_good_end_or_by_later_steps(catalog: Catalog, name: str) -> None:
+    log, outcome, attempts = RESTARTS[name]
+    found = analyze_text(log, catalog)
+    assert (found.outcome, len(found.attempts), found.first_failing_rank) == (outcome, attempts, 1)
