@@ -138,6 +138,8 @@ class _Answer:
         )
 
     def _cause_confidence(self, event: Event) -> Confidence:
+        if event is self.root and self.verdict.may_be_caught:
+            return "low"
         if event.role == "initiator":
             return "medium" if self.catalog.get(event.signature).match.net and not event.fatal else "high"
         if event.role == "either":

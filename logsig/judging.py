@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from logsig import caught
 from logsig.catalog import Catalog
 from logsig.first import decide
 from logsig.incomplete import cut_files
-from logsig.model import AttemptResult, Event, JobLog, Outcome
+from logsig.model import AttemptResult, Confidence, Event, JobLog, Outcome
 from logsig.progress import FINISHED
 from logsig.record import dataclass
 from logsig.stories import Stories, tell
@@ -60,6 +61,9 @@ def _judge(job: JobLog, number: int, catalog: Catalog, *, has_head: bool) -> Jud
     verdict = decide(stories, catalog, world_size(job), has_head=has_head)
     if verdict.root is None and verdict.finding is not None:
         verdict = replace(verdict, root=_stand_in(verdict, stories, catalog))
+    if caught.may_be(job, stories, verdict):
+        rank: Confidence | None = "low" if verdict.rank is not None else None
+        verdict = replace(verdict, may_be_caught=True, confidence=rank, doubts=(*verdict.doubts, caught.DOUBT))
     return Judged(stories, verdict, _attempt_outcome(job, stories, verdict))
 
 

@@ -34,6 +34,8 @@ class Verdict:
     """The line on which a finding stands, where no event carries it."""
     doubts: tuple[str, ...] = ()
     """What the reader must know of how far the log goes."""
+    may_be_caught: bool = False
+    """The cause is an exception that the program perhaps survived."""
     skew: Mapping[str, float] = field(default_factory=dict)
     """Seconds added per clock where clocks of several nodes were compared."""
 

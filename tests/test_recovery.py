@@ -115,3 +115,31 @@ def test_a_restart_recovers_by_a_good_end_or_by_later_steps(catalog: Catalog, na
     log, outcome, attempts = RESTARTS[name]
     found = analyze_text(log, catalog)
     assert (found.outcome, len(found.attempts), found.first_failing_rank) == (outcome, attempts, 1)
+
+
+PLAIN = traceback(None, "ValueError: x")
+CAUGHT = {
+    "a warning above": ["WARNING:data:could not decode sample 17", *PLAIN],
+    "logger.exception": ["2026-05-03 10:00:20,000 - trainer - ERROR - upload failed", *PLAIN],
+    "what the program does next": [*PLAIN, "Retrying in 5 s (attempt 1/3)"],
+}
+UNCAUGHT = {
+    "nothing around it": PLAIN,
+    "torch's own hook": ["WARNING:data:could not decode sample 17", *traceback(1, "ValueError: x")],
+    "it gives up": ["ERROR:root:training failed", *PLAIN],
+    "a bad end": ["WARNING:data:could not decode sample 17", *PLAIN, REPORT],
+}
+
+
+@pytest.mark.parametrize("name", CAUGHT)
+def test_a_logged_exception_at_the_end_of_the_log_may_have_been_caught(catalog: Catalog, name: str) -> None:
+    found = analyze_text(text(steps(1, 20, form=BARE), CAUGHT[name]), catalog)
+    assert found.root_cause is not None
+    assert found.root_cause.confidence == "low"
+    assert any("may have been caught" in doubt for doubt in found.doubts)
+
+
+@pytest.mark.parametrize("name", UNCAUGHT)
+def test_an_exception_that_ended_its_process_raises_no_such_doubt(catalog: Catalog, name: str) -> None:
+    found = analyze_text(text(steps(1, 20, form=BARE), UNCAUGHT[name]), catalog)
+    assert not any("may have been caught" in doubt for doubt in found.doubts)
