@@ -7,6 +7,7 @@ heard before it.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,6 +26,12 @@ _IN_REPORT = late(r"(?:\[\d+\]:|Root Cause \(first observed failure\):|Failures:
 """The inside of the table with which torchrun ends."""
 _FRAGMENT = late(r"[^\[\]\n]{0,80}\][: ]")
 """The rest of a line: it closes a bracket that it doesn't open."""
+_OF_OTHERS = late(
+    r"peer|\branks?\b|time[ds]?[ -]?out|connect|socket|broken pipe|nccl|gloo|\bmpi|collective|all_?(?:reduce|gather)|"
+    r"broadcast|barrier|\blost\b|neighbou?r|\bothers?\b|\bstore\b|rendezvous|heartbeat|watchdog|remote|Traceback|Error\b",
+    re.IGNORECASE,
+)
+"""Words of an error that may have reached a rank from another, or that says nothing without its other lines."""
 _NUMBER = late(r"\d+")
 SHORTEST = 8
 """Characters that the rest of a line must have to be known from another rank's whole one."""
@@ -131,7 +138,7 @@ def _of_a_silent_one(case: Case, verdict: Verdict, *, has_head: bool) -> Verdict
     if _is_unheard(case, verdict.rank) and _is_seldom_silent(case, verdict):
         return _capped(verdict, "low")
     if (verdict.suspects or verdict.finding == "exit-code") and _is_still_printing(case, verdict.rank):
-        return _capped(verdict, "low")
+        return _capped(verdict, "medium" if _speaks_of_itself(case, verdict.rank) else "low")
     if verdict.suspects and (last := case.stories.attempt.last_line) and last.cut:
         return _capped(verdict, "low", END)
     return verdict
@@ -154,6 +161,13 @@ def _is_still_printing(case: Case, rank: int | None) -> bool:
     if any(line is last for event in case.stories.recovered for line in event.lines):
         return False
     return last.level in ("E", "F") or is_inside(last.text) or "Error" in last.text
+
+
+def _speaks_of_itself(case: Case, rank: int | None) -> bool:
+    """Tells an error that a program logged, in a sentence that names neither a peer nor what ranks do together."""
+    story = case.story(rank)
+    words = story.log.last_words if story is not None else None
+    return words is not None and _OF_OTHERS.search(words.text) is None and not is_inside(words.text)
 
 
 def _is_unheard(case: Case, rank: int | None) -> bool:

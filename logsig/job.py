@@ -13,6 +13,7 @@ from typing import Any
 from logsig import dates, messages, restarts, sourcelines, tracebacks
 from logsig.facts import JobNotes, job_facts
 from logsig.identity import Identity
+from logsig.late import late
 from logsig.match import Matched, Matches
 from logsig.model import Attempt, Event, Exit, JobLog, LogLine, Message, RankLog
 from logsig.progress import Course, Progress
@@ -24,6 +25,9 @@ KEPT_STEPS = 512
 """Steps per clock whose times are kept for comparing clocks."""
 KEPT_PER_RANK = 16
 """Events of one signature kept per rank and attempt; more are counted."""
+
+_ERRORS = ("E", "F")
+_NAMED = late(r"(?:[\w.]{1,60}: )?\W?[Rr]ank[ =:#]{0,2}(?P<rank>\d{1,6})\b(?=\W)")
 
 
 def assemble(
@@ -90,6 +94,8 @@ class _Builder:
         self.events: dict[int, list[Event]] = defaultdict(list)
         self.folded: dict[tuple[Any, ...], int] = {}
         self.labelled: set[str] = set()
+        self.named: dict[tuple[int, int], tuple[int, LogLine]] = {}
+        """(attempt, rank) -> the last error without a label that begins with the rank's name, and its order."""
         self.progress: dict[int, int] = defaultdict(lambda: -1)
         self.progress_in: dict[int, dict[str, int]] = defaultdict(dict)
         self.going_on: dict[int, dict[str, int]] = defaultdict(dict)
@@ -109,16 +115,7 @@ class _Builder:
             self.last_lines[attempt] = line
             if line.stamp is not None and (when := self.dates.seconds(line)) is not None:
                 self.last_times[attempt] = when
-            rank = self.identity.rank_of(line)
-            if rank is None:
-                continue
-            known = self.ranks[attempt].get(rank)
-            if known is None:
-                known = self.ranks[attempt][rank] = _Rank(line, line)
-            known.last = line
-            known.local_rank = line.local_rank if line.local_rank is not None else known.local_rank
-            known.node = line.node or known.node
-            known.pid = line.pid if line.pid is not None and "nccl" in line.layers else known.pid
+            self._add_line(attempt, order, line)
         self.labelled = {item.line.source.path for item in notes.progress if messages.is_by_hook(item.line)}
         for item in notes.progress:
             self._add_progress(item)
@@ -134,6 +131,20 @@ class _Builder:
             rank = self.identity.rank_of(line)
             if rank is not None:
                 self.ranks[self._attempt(line, order)][rank].exhausted = line
+
+    def _add_line(self, attempt: int, order: int, line: LogLine) -> None:
+        rank = self.identity.rank_of(line)
+        if rank is None:
+            if line.level in _ERRORS and (named := _NAMED.match(line.text)):
+                self.named[attempt, int(named["rank"])] = order, line
+            return
+        known = self.ranks[attempt].get(rank)
+        if known is None:
+            known = self.ranks[attempt][rank] = _Rank(line, line)
+        known.last = line
+        known.local_rank = line.local_rank if line.local_rank is not None else known.local_rank
+        known.node = line.node or known.node
+        known.pid = line.pid if line.pid is not None and "nccl" in line.layers else known.pid
 
     def _add_progress(self, item: Progress) -> None:
         attempt, path = self._attempt(item.line, item.order), item.line.source.path
@@ -289,6 +300,12 @@ class _Builder:
         numbers = sorted({*self.ranks, *self.events, *self.exits, 0, self.last_attempt})
         return tuple(self._attempt_of(number) for number in numbers)
 
+    def _last_words(self, attempt: int, rank: int, known: _Rank) -> LogLine | None:
+        if known.last.level in _ERRORS:
+            return known.last
+        order, line = self.named.get((attempt, rank), (-1, None))
+        return line if order > self.progress[attempt] else None
+
     def _attempt_of(self, number: int) -> Attempt:
         ranks = {
             rank: RankLog(
@@ -306,6 +323,7 @@ class _Builder:
                 known.finished,
                 known.finished_order,
                 known.exhausted,
+                self._last_words(number, rank, known),
                 tuple(known.exits),
                 _stride(known.steps),
             )

@@ -265,6 +265,8 @@ class RankLog:
     finished_order: int = -1
     exhausted: LogLine | None = None
     """Where it said that its data had ended or that it leaves early."""
+    last_words: LogLine | None = None
+    """The error with which its output ends: its last line, or an unlabelled one that begins with its name."""
     exits: tuple[Exit, ...] = ()
     step_stride: int = 1
     """Median number of steps between its last reports: a rank that reports every 50th step isn't behind by 49."""

@@ -88,6 +88,7 @@ def _state(story: Story, verdict: Verdict) -> str:
 
 def _what(story: Story, verdict: Verdict, catalog: Catalog) -> str:
     """A few words on what happened: what the rank failed of, else what was found of it, else how it ended."""
+    log = story.log
     if story.own:
         return _name(story.own[0], catalog)
     if story.derived:
@@ -96,7 +97,8 @@ def _what(story: Story, verdict: Verdict, catalog: Catalog) -> str:
     if found is not None:
         return found
     if story.failed_code is not None:
-        return f"exit code {story.failed_code.code}, no error printed"
+        words = f"after “{log.last_words.text.strip()[:40]}”" if log.last_words else "no error printed"
+        return f"exit code {story.failed_code.code}, {words}"
     if story.peer:
         return catalog.get(story.peer[0].signature).title
     if story.stopped:

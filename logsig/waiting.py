@@ -41,15 +41,21 @@ def exit_code(case: Case) -> Verdict | None:
     if len(found) > 1 or found[0].failed_code is None:
         said = f"{name_ranks(names).capitalize()} left with an exit code and printed no error."
         return Verdict(scope="several-ranks", candidates=names, failed=names, because=(said,), finding="exit-code")
-    said = f"Rank {names[0]} left with exit code {found[0].failed_code.code} and printed no error; "
+    said = f"Rank {names[0]} left with exit code {found[0].failed_code.code} and {_last_words(found[0])}; "
     said += "no other rank left by itself without losing a peer."
     verdict = _suspect(None, names[0], _sureness_of_code(case, found[0]), said)
     return replace(verdict, finding="exit-code", suspects=())
 
 
+def _last_words(story: Story) -> str:
+    words = story.log.last_words
+    return f"its last words were “{words.text.strip()[:80]}”" if words else "printed no error"
+
+
 def _sureness_of_code(case: Case, story: Story) -> Confidence:
     """Code 1 is also what a peer error leaves with: it counts in full where the rank's own output is in the log."""
     heard = story.log.last_step is not None or story.log.finished is not None or story.log.exhausted is not None
+    heard = heard or story.log.last_words is not None
     special = story.failed_code is not None and story.failed_code.code != 1
     if case.peers:
         return "high" if heard or special else "medium"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from logs import GLOO_TIMEOUT, closed, steps, stopping, table, text, timed_out, traceback
 
 from logsig import analyze_text
@@ -94,6 +95,35 @@ def test_exit_code_without_traceback_names_the_rank(catalog: Catalog) -> None:
     log = text(steps(range(3), 3), closed(0), closed(2), stopping(0, 2), table({0: -15, 1: 3, 2: -15}, root=1))
     found = analyze_text(log, catalog)
     assert (found.first_failing_rank, found.root_cause and found.root_cause.signature) == (1, "worker-exit")
+
+
+@pytest.mark.parametrize(
+    ("words", "confidence"),
+    [
+        ("ERROR:root:rank 1: cannot open the shard list, giving up", "medium"),
+        ("2026-05-03 10:00:20,100 ERROR trainer: [rank 1] no ids came from the tokenizer, leaving", "medium"),
+        ("ERROR:root:rank 1: tokenizer returned no ids", "medium"),
+    ],
+)
+def test_last_words_that_no_signature_knows_are_quoted(catalog: Catalog, words: str, confidence: str) -> None:
+    """A logged error before a bare exit code: the rank didn't leave without a word, labelled or named in it."""
+    log = text(steps(range(2), 3), [words], stopping(0), table({0: -15, 1: 1}, root=1))
+    found = analyze_text(log, catalog)
+    assert (found.first_failing_rank, found.rank_confidence) == (1, confidence)
+    assert "its last words were “" in found.because[0]
+    assert "after “" in found.ranks[1].what
+
+
+def test_last_words_about_others_say_less(catalog: Catalog) -> None:
+    """What a rank logs of a peer may be what reached it."""
+    words = "INFO:root:rank {0}: step {1} loss 2.1"
+    log = text(
+        [words.format(rank, step) for step in range(9) for rank in (0, 1)],
+        ["ERROR:root:rank 1: contact to the others is lost, giving up"],
+        table({0: -15, 1: 1}, root=1),
+    )
+    found = analyze_text(log, catalog)
+    assert (found.first_failing_rank, found.rank_confidence) == (1, "low")
 
 
 def test_only_rank_without_an_error_is_the_suspect(catalog: Catalog) -> None:
