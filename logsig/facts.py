@@ -108,6 +108,7 @@ _FRAMEWORKS = (
     ("megatron", ("/megatron/", "/Megatron", "megatron-lm", "Megatron-LM")),
     ("nemo", ("[NeMo ",)),
     ("transformers", ("/transformers/trainer", "{'train_runtime'", "/trl/trainer")),
+    ("vllm", ("/vllm/",)),
     ("deepspeed", ("/deepspeed/", "[deepspeed]", "DeepSpeed info")),
     ("torchtitan", ("[titan]", "/torchtitan/")),
     ("ray", ("(RayTrainWorker", "/ray/train/")),
@@ -136,6 +137,7 @@ _LAUNCHERS = (
     ("ray", ("(RayTrainWorker", "(raylet", "ray.train.", "ray.exceptions.")),
     ("spawn", ("torch.multiprocessing.spawn", "torch/multiprocessing/spawn.py")),
     ("accelerate", ("accelerate/commands/launch.py", "accelerate launch")),
+    ("vllm", ("/vllm/v1/executor/multiproc_executor.py",)),
 )
 _LAYER_LAUNCHER = {
     "ray": "ray",
@@ -144,6 +146,7 @@ _LAYER_LAUNCHER = {
     "openmpi-xml": "mpirun",
     "srun": "srun",
     "tee": "torchrun",
+    "vllm-process": "vllm",
 }
 """Prefix -> the launcher that writes it."""
 

@@ -352,11 +352,10 @@ def _unlabelled(case: Case, loose: Sequence[Event]) -> Verdict:
     first = loose[0]
     same = [event for event in loose if kind(event) == kind(first)]
     known = case.ranks
-    if len(same) > 1 and len(same) >= max(2, len(known)):
+    copies = max(Counter(event.line.layers for event in same).values())  # a rank may log it, and die of it too
+    if copies > 1 and copies >= len(known):
         every = tuple(sorted(known))
-        said = (
-            f"The same error was printed {len(same)} times, once for each rank: a fault of the program or its settings."
-        )
+        said = f"The same error was printed {copies} times, once for each rank: a fault of the program or its settings."
         return Verdict(root=first, scope="all-ranks", candidates=every, failed=every, because=(said,))
     if len(told := _explained_ranks(case, first)) > 1:
         whole = set(told) >= case.ranks

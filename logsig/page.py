@@ -216,6 +216,7 @@ FRAMEWORKS = {
     "ray": "Ray",
     "torchtitan": "TorchTitan",
     "nemo": "NeMo",
+    "vllm": "vLLM",
 }
 
 

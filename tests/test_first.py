@@ -301,3 +301,38 @@ def test_srun_that_cleans_up_behind_lost_peers_is_not_the_cause(catalog: Catalog
         ],
     )
     assert verdict(analyze_text(log, catalog))[:2] == ("gloo-connection-closed", 2)
+
+
+def test_an_engines_parents_only_pass_on_that_a_worker_failed(catalog: Catalog) -> None:
+    """The core and server of vLLM raise exceptions of their own, which are no further causes; and its executor isn't Ray."""
+    worker, core = (
+        "(Worker_TP1 pid=341) ERROR 04-17 23:05:06 [x.py:559] ",
+        "(EngineCore_0 pid=301) ERROR 04-17 23:05:07 [core.py:700] ",
+    )
+    head = "Traceback (most recent call last):"
+    log = text(
+        [
+            f"{worker}{head}",
+            f'{worker}  File "/opt/vllm/v1/worker.py", line 5, in init',
+            f"{worker}ValueError: no cache blocks",
+        ],
+        [f"{core}{head}", f'{core}  File "/opt/vllm/v1/core.py", line 6, in run'],
+        [
+            f"{core}Exception: WorkerProc initialization failed due to an exception in a background process. See stack trace for root cause."
+        ],
+        [
+            "(APIServer pid=250) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"
+        ],
+    )
+    found = analyze_text(log, catalog)
+    assert verdict(found)[:2] == ("python-exception", 1)
+    assert (found.other_causes, found.job.launcher, found.job.framework) == ((), "vllm", "vllm")
+
+
+def test_an_exception_logged_and_raised_is_no_fault_of_all_ranks(catalog: Catalog) -> None:
+    """A process that logs what it then dies of prints it twice: that isn't once for each rank."""
+    died = traceback(None, "ValueError: no cache blocks")
+    logged = [f"ERROR 08-14 13:42:42 [core.py:632] {line}" for line in died]
+    found = analyze_text(text(["loading"], logged, ["Process EngineCore_0:"], died), catalog)
+    assert verdict(found) == ("python-exception", None, "unknown", None)
+    assert analyze_text(text(["loading"], died, died), catalog).scope == "all-ranks"
