@@ -28,13 +28,16 @@ from logsig.model import (
 )
 
 MAX_EVIDENCE = 6
+RESTARTED = "the job was started again; when the log ends it is neither past the failure nor has it failed anew"
 
 
 def diagnose(job: JobLog, catalog: Catalog) -> Diagnosis:
     """Returns the answer for the whole job: the first attempt that failed gives the cause, the last one the outcome."""
     judged = judging.judge(job, catalog)
-    answer = _Answer(job, catalog, judging.telling(judged), judging.outcome(judged))
-    return replace(answer.compose(), attempts=tuple(judging.result(item) for item in judged))
+    found = _Answer(job, catalog, judging.telling(judged), judging.outcome(judged)).compose()
+    if judged[-1].outcome == "unfinished" and found.outcome not in ("unfinished", "recovered"):
+        found = replace(found, doubts=(*found.doubts, RESTARTED))
+    return replace(found, attempts=tuple(judging.result(item) for item in judged))
 
 
 class _Answer:

@@ -115,6 +115,8 @@ def test_a_restart_recovers_by_a_good_end_or_by_later_steps(catalog: Catalog, na
     log, outcome, attempts = RESTARTS[name]
     found = analyze_text(log, catalog)
     assert (found.outcome, len(found.attempts), found.first_failing_rank) == (outcome, attempts, 1)
+    is_running = name.endswith("not yet past it") or name == "only a bar of loading"
+    assert any("started again" in doubt for doubt in found.doubts) == is_running
 
 
 PLAIN = traceback(None, "ValueError: x")

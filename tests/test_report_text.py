@@ -135,6 +135,22 @@ def test_all_ranks_blames_nobody():
     assert "▶" not in text
 
 
+def test_restart_is_promised_and_excluded_only_where_that_is_known():
+    """A fault of the program comes again; others' memory may be gone; what was got past was got past."""
+    base = unused_one()
+
+    def note(outcome="failure", **more):
+        text = text_of(replace(base, outcome=outcome, root_cause=replace(base.root_cause, **more)))
+        return " ".join(text.split()).partition("confidence in this cause: ")[2].partition("; ")[2][:40]
+
+    assert note().startswith("a restart fails again until it is fixed")
+    assert note(family="host").startswith("a restart helps only if its cause is")
+    others = {"other_bytes": "20 GiB", "in_use_bytes": "59 GiB"}
+    assert note(family="cuda", facts=others).startswith("a restart helps only if its cause is")
+    assert note(confidence="low").startswith("a restart helps only if its cause is")
+    assert note(outcome="recovered").startswith("a restart got past it")
+
+
 def test_recovered_says_both():
     """A recovered job names the attempt that failed and the one that ended well."""
     assert text_of(recovered()).startswith("The job recovered (attempt 1 ended well). Before that, rank 1 failed first")

@@ -27,6 +27,8 @@ _RETRY = {
     "after-fix": "a restart fails again until it is fixed",
     "other-node": "restart on another node",
 }
+_AROUND = frozenset({"host", "scheduler", "gpu", "nccl", "gloo", "rendezvous", "launcher"})
+"""Families whose causes may lie outside of the program, and be gone by the next start: others' memory, a lost node."""
 _QUOTED_ANYWAY = ("exception", "message", "variant")
 _GRADES = {
     "A": "its own failure, or a message that names it",
@@ -135,7 +137,7 @@ def page(diagnosis: Diagnosis) -> Page:
         short=verdict.short(found),
         tone=_TONES.get(found.outcome, "bad"),
         outcome=found.outcome,
-        findings=tuple(_finding(cause, is_root=index == 0) for index, cause in enumerate(causes)),
+        findings=tuple(_finding(cause, found.outcome, is_root=index == 0) for index, cause in enumerate(causes)),
         unexplained=tuple(_quote(each) for each in found.unexplained),
         ranks=ranks.rows(found.ranks),
         ranks_title=_ranks_title(found),
@@ -165,7 +167,7 @@ def causes_of(found: Diagnosis) -> tuple[Cause, ...]:
     return (Cause("unrecognised", "unrecognised", title, "error", "low", title, found.unexplained, {}, "no", ranks),)
 
 
-def _finding(cause: Cause, is_root: bool) -> Finding:
+def _finding(cause: Cause, outcome: str, is_root: bool) -> Finding:
     level = {"fatal": "error", "error": "error"}.get(cause.severity, "warning")
     which = "this cause" if is_root else "this further cause, independent of the first"
     return Finding(
@@ -175,8 +177,20 @@ def _finding(cause: Cause, is_root: bool) -> Finding:
         summary=cause.summary,
         quotes=tuple(_quote(each) for each in cause.evidence),
         facts=tuple(_facts(cause)),
-        note=f"confidence in {which}: {cause.confidence}; {_RETRY[cause.retryable]}",
+        note=f"confidence in {which}: {cause.confidence}; {_retry(cause, outcome)}",
     )
+
+
+def _retry(cause: Cause, outcome: str) -> str:
+    """What a restart would do, as sure as the cause is: nothing that isn't the program's own doing must come again."""
+    if outcome == "recovered":
+        return "a restart got past it"
+    is_outside = (
+        cause.family in _AROUND or {"other_bytes", "in_use_bytes"} <= cause.facts.keys() or cause.confidence == "low"
+    )
+    if cause.retryable == "after-fix" and is_outside:
+        return "a restart helps only if its cause is gone"
+    return _RETRY[cause.retryable]
 
 
 def _facts(cause: Cause) -> list[str]:
