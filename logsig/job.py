@@ -41,7 +41,7 @@ def assemble(
     position = {id(line): order for order, line in enumerate(lines)}
     testimony = _testimony(lines, matches, position)
     identity = Identity(lines, notes, testimony)
-    boundaries = restarts.find(lines, notes.progress, testimony, matches.found, identity)
+    boundaries = restarts.find(lines, notes.progress, testimony, identity)
     builder = _Builder(lines, identity, boundaries, position)
     builder.add_lines(notes)
     builder.add_exits(testimony)

@@ -130,19 +130,21 @@ def _said_finished(job: JobLog, number: int) -> bool:
 
 
 def telling(judged: Sequence[Judged]) -> Judged:
-    """Returns the attempt that tells the cause: the earliest failed one that names it; later ones only followed."""
+    """Returns the attempt that tells the cause: the earliest failed one that names it; later ones only followed.
+
+    One that was stopped from outside tells it only where none failed by itself.
+    """
     failed = _failed(judged)
     named = [item for item in failed if item.verdict.root is not None]
-    return (named or list(failed) or list(judged[-1:]))[0]
+    own = [item for item in named if item.outcome != "interrupted"]
+    return (own or named or failed or list(judged[-1:]))[0]
 
 
 def outcome(judged: Sequence[Judged]) -> Outcome:
-    """Returns the job's outcome: that of the first that failed, unless the last one ended well or came further."""
+    """Returns the job's outcome: that of the attempt that tells, unless the last one ended well or came further."""
     failed, last = _failed(judged), judged[-1]
-    if not failed:
-        return last.outcome
-    has_recovered = last not in failed and (last.outcome == "healthy" or _came_further(last, failed))
-    return "recovered" if has_recovered else failed[0].outcome
+    has_recovered = failed and last not in failed and (last.outcome == "healthy" or _came_further(last, failed))
+    return "recovered" if has_recovered else telling(judged).outcome
 
 
 def _came_further(last: Judged, failed: Sequence[Judged]) -> bool:

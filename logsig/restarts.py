@@ -1,27 +1,34 @@
 """Where the next attempt begins in a file: all workers start again.
 
 Takes lines, progress and reports of failed workers; gives ``Boundaries``. A restart is announced, or it is shown: by
-two reports with workers between, or by steps that go back, or on, after an agent said that its workers failed.
+two reports with workers between; by steps that go back, or on, after an agent said that its workers failed; by the
+words of a start after a scheduler ended the job (requeued, Slurm appends to the same file).
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from logsig.progress import AHEAD, Progress
+from logsig.late import late
+from logsig.progress import AHEAD, MAX_SAYING, Progress
 from logsig.record import dataclass
 
 if TYPE_CHECKING:
     from logsig.identity import Identity
-    from logsig.match import Matched
     from logsig.model import LogLine
     from logsig.witness import Testimony
 
-_OF_ALL = frozenset({"slurm-cancelled", "slurm-time-limit", "slurm-node-fail", "preempted"})
-"""Signatures that tell the end of all workers, as an agent's report does."""
+_ENDED = late(r"\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT ")
+_STARTS = late(
+    r"OMP_NUM_THREADS|^NCCL version|Starting elastic_operator|\bWORLD_SIZE\b|\bworld[ _]size\b|"
+    r"^\++ \S*(?:srun|torchrun|python3?|mpirun|accelerate|deepspeed)\b|initializing distributed|\bjob \S+ start|"
+    r"\bstart(?:ing|ed)? (?:job|train\w*|attempt)\b|\bresum(?:e|ed|ing)\b|\bload(?:ed|ing) (?:\w+ ){0,3}checkpoint",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +48,6 @@ def find(
     lines: Sequence[LogLine],
     progress: Sequence[Progress],
     testimony: Sequence[Testimony],
-    found: Sequence[Matched],
     identity: Identity,
 ) -> Boundaries:
     """Returns where attempts begin."""
@@ -63,14 +69,28 @@ def find(
                 starts[path].add(before + 1)
             agents[(path, item.line.pid)] = item.order
             ends[path].add(item.order)
-    stops = {id(matched.line) for matched in found if matched.entry.id in _OF_ALL}
+    told = {item.order for item in testimony}
+    stopped: set[str] = set()
     for order, line in enumerate(lines):
-        if line.attempt is None and "will restart worker group" in line.text and "attempts left" in line.text:
-            starts[line.source.path].add(order + 1)
-        if id(line) in stops:
-            ends[line.source.path].add(order)
-    _shown(progress, {path: sorted(orders) for path, orders in ends.items()}, starts, identity)
+        path = line.source.path
+        if line.attempt is not None:
+            continue
+        if "will restart worker group" in line.text and "attempts left" in line.text:
+            starts[path].add(order + 1)
+        if ends_all(line.text):
+            ends[path].add(order)
+            told.add(order)
+            stopped.add(path)
+        elif path in stopped and _STARTS.search(line.text[:MAX_SAYING]):
+            starts[path].add(order)
+            stopped.discard(path)
+    _shown(progress, {path: sorted(orders) for path, orders in ends.items()}, sorted(told), starts, identity)
     return Boundaries({path: _merged(sorted(orders), lines) for path, orders in starts.items()})
+
+
+def ends_all(text: str) -> bool:
+    """True for a scheduler's word that it ended the whole job, or a step of it."""
+    return "CANCELLED AT " in text and _ENDED.search(text) is not None
 
 
 def _workers_between(lines: Sequence[LogLine], low: int, high: int) -> bool:
@@ -92,9 +112,13 @@ class _Course:
 
 
 def _shown(
-    progress: Sequence[Progress], ends: Mapping[str, Sequence[int]], starts: dict[str, set[int]], identity: Identity
+    progress: Sequence[Progress],
+    ends: Mapping[str, Sequence[int]],
+    told: Sequence[int],
+    starts: dict[str, set[int]],
+    identity: Identity,
 ) -> None:
-    """Adds the restarts that steps show after a report of failed workers.
+    """Adds the restarts that steps show after a report of failed workers, behind all that was ``told`` of ends.
 
     A step or two may have waited in a buffer. Not so a rank's own steps that go back, a beginning from far below, or
     several steps one after the other.
@@ -115,7 +139,7 @@ def _shown(
         course.since = item.step if course.since is None else course.since
         goes_back = item.step < course.last if rank is not None else item.step * 2 < course.last
         if goes_back or item.step >= course.since + AHEAD:
-            starts[path].add(reports[report] + 1)
+            starts[path].add(max(reports[report], told[bisect_right(told, item.order) - 1]) + 1)
             courses[key] = _Course(item.step, item.order)
 
 

@@ -15,6 +15,7 @@ from logsig.endings import FATAL_SIGNALS, FINDINGS, Endings, choose, is_own
 from logsig.late import late
 from logsig.model import Attempt, Event, Exit, RankLog
 from logsig.record import dataclass
+from logsig.restarts import ends_all
 from logsig.witness import NAMES
 
 TEE_LAG = 40
@@ -211,6 +212,8 @@ class _Teller:
         """
         if event.fatal or event.signature in self.own_by_exit or self.catalog.get(event.signature).severity == "notice":
             return False  # nobody goes on after a fatal signal
+        if ends_all(event.line.text):
+            return False  # what goes on is the next attempt
         end = event.order + _lines_after(event)
         if event.rank is None:
             return self.attempt.last_progress_in.get(event.line.source.path, -1) > end

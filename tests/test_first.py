@@ -336,3 +336,39 @@ def test_an_exception_logged_and_raised_is_no_fault_of_all_ranks(catalog: Catalo
     found = analyze_text(text(["loading"], logged, ["Process EngineCore_0:"], died), catalog)
     assert verdict(found) == ("python-exception", None, "unknown", None)
     assert analyze_text(text(["loading"], died, died), catalog).scope == "all-ranks"
+
+
+DUMPS = {
+    "faulthandler": [
+        "Timeout (0:05:00)!",
+        "Current thread 0x00007f1b (most recent call first):",
+        '  File "/opt/train/train.py", line 12 in raise_error',
+    ],
+    "py-spy": [
+        "Process 1000: python train.py",
+        'Thread 4242 (active): "MainThread"',
+        "    all_reduce (torch/distributed/distributed_c10d.py:2810)",
+        "        Locals:",
+        "            e: RuntimeError('CUDA error: an illegal memory access was encountered')",
+    ],
+    "print_stack": [
+        "Thread MainThread:",
+        "Traceback (most recent call last):",
+        '  File "/opt/train/train.py", line 77, in step',
+        "    loss.backward()",
+        "Thread Thread-1:",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", DUMPS)
+def test_a_dump_of_stacks_is_no_failure(catalog: Catalog, name: str) -> None:
+    """It says where a rank waits, whether the run goes on behind it or not, and nobody is accused by it."""
+    dump = [f"[rank 1] {line}" for line in DUMPS[name]]
+    for behind in ([], steps(range(2), 30)[40:]):
+        found = analyze_text(text(steps(range(2), 20), dump, behind), catalog)
+        assert (found.outcome, found.root_cause) == ("unfinished", None)
+    found = analyze_text(
+        text(steps(range(2), 20), dump, traceback(0, "KeyError: 'a'"), table({0: 1, 1: -15}, 0)), catalog
+    )
+    assert verdict(found)[:2] == ("python-exception", 0)

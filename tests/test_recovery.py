@@ -145,3 +145,44 @@ def test_a_logged_exception_at_the_end_of_the_log_may_have_been_caught(catalog: 
 def test_an_exception_that_ended_its_process_raises_no_such_doubt(catalog: Catalog, name: str) -> None:
     found = analyze_text(text(steps(1, 20, form=BARE), UNCAUGHT[name]), catalog)
     assert not any("may have been caught" in doubt for doubt in found.doubts)
+
+
+STOPPED = "slurmstepd: error: *** JOB 123 ON n1 CANCELLED AT 2026-05-03T10:00:00 DUE TO {} ***"
+PREEMPTED = STOPPED.format("PREEMPTION")
+START = ["WORLD_SIZE=2", "resuming from ckpt/latest.pt"]
+GONE = "FileNotFoundError: [Errno 2] No such file or directory: 'ckpt/latest.pt'"
+REQUEUED = {
+    "went on": ([PREEMPTED, *START, *steps(15, 40)], "recovered", "preempted", 2),
+    "went on, no word of a start": ([PREEMPTED, *steps(15, 40)], "recovered", "preempted", 2),
+    "requeued, ended well": ([STOPPED.format("JOB REQUEUE"), *START, "Training complete"], "recovered", "preempted", 2),
+    "stopped once more": ([PREEMPTED, *START, *steps(15, 40), PREEMPTED], "interrupted", "preempted", 2),
+    "failed by itself": ([PREEMPTED, *START, *steps(15, 30), *FAILED], "failure", "python-exception", 2),
+    "failed at once": (
+        [PREEMPTED, *START, *traceback(1, GONE), *table({1: 1}, 1)],
+        "failure",
+        "checkpoint-missing",
+        2,
+    ),
+    "failed, then started again by hand": (
+        [
+            *FAILED,
+            *table({0: -15, 1: 1}, 1),
+            "srun: error: n1: task 0: Exited with exit code 1",
+            *START,
+            *steps(15, 40),
+        ],
+        "recovered",
+        "python-exception",
+        2,
+    ),
+    "a line that came late": ([PREEMPTED, *steps(21, 21)], "interrupted", "preempted", 1),
+}
+
+
+@pytest.mark.parametrize("name", REQUEUED)
+def test_a_requeued_job_is_judged_by_what_it_failed_of_itself(catalog: Catalog, name: str) -> None:
+    """Slurm appends the next start to the same file; having been stopped is no cause of a later failure."""
+    lines, outcome, cause, attempts = REQUEUED[name]
+    found = analyze_text(text(START, steps(1, 20), lines), catalog)
+    assert found.root_cause is not None
+    assert (found.outcome, found.root_cause.signature, len(found.attempts)) == (outcome, cause, attempts)
