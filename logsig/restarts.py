@@ -120,9 +120,10 @@ def _shown(
 ) -> None:
     """Adds the restarts that steps show after a report of failed workers, behind all that was ``told`` of ends.
 
-    A step or two may have waited in a buffer. Not so a rank's own steps that go back, a beginning from far below, or
-    several steps one after the other.
+    What had waited in a buffer, or comes late from another node, doesn't go back, nor further than all did before. A
+    rank's own steps that go back show a restart; so do steps without a label that begin far below, or rise anew.
     """
+    tops: dict[tuple[str, int | None], int] = {}
     courses: dict[tuple[str, int | None, int | None], _Course] = {}
     for item in progress:
         path = item.line.source.path
@@ -135,10 +136,12 @@ def _shown(
         report = bisect_right(reports, item.order) - 1
         if report < 0 or reports[report] < course.order:
             course.last, course.order = item.step, item.order
+            tops[path, item.of] = max(item.step, tops.get((path, item.of), -1))
             continue
         course.since = item.step if course.since is None else course.since
         goes_back = item.step < course.last if rank is not None else item.step * 2 < course.last
-        if goes_back or item.step >= course.since + AHEAD:
+        rises_anew = rank is None and course.since < course.last and item.step >= course.since + AHEAD
+        if goes_back or rises_anew or item.step >= tops.get((path, item.of), course.last) + AHEAD:
             starts[path].add(max(reports[report], told[bisect_right(told, item.order) - 1]) + 1)
             courses[key] = _Course(item.step, item.order)
 

@@ -90,6 +90,7 @@ def test_a_run_that_goes_on_has_recovered(catalog: Catalog, name: str) -> None:
 
 
 RESTARTS = {
+    "from where it stood": (text(steps(1, 20, (0, 1)), FAILED, steps(21, 40, (0, 1))), "recovered", 2),
     "past the failure": (text(steps(1, 20, (0, 1)), FAILED, steps(15, 40, (0, 1))), "recovered", 2),
     "announced": (text(steps(1, 20, (0, 1)), FAILED, [RESTART], steps(18, 30, (0, 1))), "recovered", 2),
     "ends well": (text(steps(1, 20), FAILED, steps(10, 20), ["[rank 0] training finished"]), "recovered", 2),
@@ -106,6 +107,8 @@ RESTARTS = {
     "a line that came late": (text(steps(1, 20), FAILED, steps(20, 20)), "failure", 1),
     "late lines without a label": (text(steps(1, 20, form=BARE), FAILED, steps(19, 20, form=BARE)), "failure", 1),
     "a bar drawn again": (text(bar(100, 120), FAILED, bar(120, 120)), "failure", 1),
+    "late lines of another node": (text(steps(1, 20), steps(1, 9, (8,)), FAILED, steps(10, 20, (8,))), "failure", 1),
+    "a node's log behind another's": (text(steps(1, 20), FAILED, steps(1, 20, (8,))), "failure", 1),
     "failed again": (text(steps(1, 20), FAILED, steps(10, 30), FAILED), "failure", 2),
 }
 
