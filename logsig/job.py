@@ -150,11 +150,10 @@ class _Builder:
         attempt, path = self._attempt(item.line, item.order), item.line.source.path
         rank = self.identity.rank_of(item.line)
         course = self.courses[attempt, path, rank, item.of]
-        has_advanced = course.take(item)
-        if has_advanced:
-            self.progress[attempt] = max(self.progress[attempt], item.order)
-            self.progress_in[attempt][path] = max(item.order, self.progress_in[attempt].get(path, -1))
-            self.going_on[attempt][path] = max(course.going_on, self.going_on[attempt].get(path, -1))
+        course.take(item)
+        self.progress[attempt] = max(self.progress[attempt], course.advanced)
+        self.progress_in[attempt][path] = max(course.advanced, self.progress_in[attempt].get(path, -1))
+        self.going_on[attempt][path] = max(course.going_on, self.going_on[attempt].get(path, -1))
         when = self.dates.seconds(item.line)
         if when is not None:
             self.progress_time[attempt] = max(when, self.progress_time.get(attempt, when))
@@ -165,7 +164,7 @@ class _Builder:
         if rank is None:
             return
         known = self.ranks[attempt][rank]
-        known.advanced = item.order if has_advanced else known.advanced
+        known.advanced = max(known.advanced, course.advanced)
         if known.step is None or item.step >= known.step.step:
             if known.step is None or item.step > known.step.step:
                 known.steps.append(item.step)

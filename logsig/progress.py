@@ -91,23 +91,28 @@ class Course:
 
     last: int = -1
     top: int = -1
+    advanced: int = -1
+    """Order of the last line with which the writer came further."""
     going_on: int = -1
     """Order of the last line behind which the writer got on by ``AHEAD``; -1 for none."""
     _recent: tuple[Progress, ...] = ()
+    _full: int = -1
 
-    def take(self, item: Progress) -> bool:
-        """True where the writer came further, or began anew (the next epoch).
+    def take(self, item: Progress) -> None:
+        """Adds a line. A step above the last, or far below it (the next epoch), is progress.
 
-        A step it had reached, or one a little below, is a bar drawn again, or what another process had in its buffer.
+        The same step, or one a little below, is a bar drawn again, or what another process had in its buffer. A full
+        bar is one more of its kind where yet another follows: a dying process draws it again once.
         """
         begins_anew = item.step * 2 < self.last
         if item.step <= self.last and not begins_anew:
-            return False
+            if item.step == item.of:
+                self.advanced, self._full = max(self.advanced, self._full), item.order
+            return
         recent = () if begins_anew else self._recent
         self.going_on = max((one.order for one in recent if one.step + AHEAD <= item.step), default=self.going_on)
         self._recent = (*(one for one in recent if one.step + AHEAD > item.step), item)
-        self.last, self.top = item.step, max(item.step, self.top)
-        return True
+        self.last, self.top, self.advanced = item.step, max(item.step, self.top), item.order
 
 
 class Step(NamedTuple):

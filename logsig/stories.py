@@ -14,6 +14,7 @@ from logsig.catalog import Catalog
 from logsig.endings import FATAL_SIGNALS, FINDINGS, Endings, choose, is_own
 from logsig.late import late
 from logsig.model import Attempt, Event, Exit, RankLog
+from logsig.progress import read_step
 from logsig.record import dataclass
 from logsig.restarts import ends_all
 from logsig.witness import NAMES
@@ -419,9 +420,12 @@ def _print(event: Event) -> tuple[str, str]:
 
 
 def _lines_after(event: Event) -> int:
-    """Lines of the event's message behind the one that matched."""
+    """Lines of the event's message behind the one that matched, without bars that were only caught up in it."""
     place = next((index for index, line in enumerate(event.lines) if line is event.line), len(event.lines) - 1)
-    return max(0, len(event.lines) - 1 - place)
+    last = len(event.lines) - 1
+    while last > place and read_step(event.lines[last].text) is not None:
+        last -= 1
+    return max(0, last - place)
 
 
 def peers_of(stories: Mapping[int, Story]) -> set[int]:

@@ -34,7 +34,10 @@ def logged(rank: int) -> list[str]:
 
 WITHIN = {
     "a bar that goes on": (text(bar(100, 120), traceback(None, "ValueError: x"), bar(120, 140)), "unfinished"),
+    "a bar that has just gone on": (text(bar(100, 120), traceback(None, "ValueError: x"), bar(121, 125)), "unfinished"),
     "a bar drawn again": (text(bar(100, 120), traceback(None, "ValueError: x"), bar(120, 120)), "failure"),
+    "a full bar drawn again": (text(bar(1, 4, 4), traceback(None, "ValueError: x"), bar(4, 4, 4)), "failure"),
+    "more full bars": (text(bar(1, 4, 4), traceback(None, "ValueError: x"), bar(4, 4, 4), bar(4, 4, 4)), "unfinished"),
     "two bars drawn again": (
         text(
             bar(100, 120),
