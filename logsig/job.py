@@ -99,7 +99,7 @@ class _Builder:
         self.progress: dict[int, int] = defaultdict(lambda: -1)
         self.progress_in: dict[int, dict[str, int]] = defaultdict(dict)
         self.going_on: dict[int, dict[str, int]] = defaultdict(dict)
-        self.courses: dict[tuple[int, str, int | None, int | None], Course] = defaultdict(Course)
+        self.courses: dict[tuple[int, str, int | None, tuple[str, int | None]], Course] = defaultdict(Course)
         self.last_orders: dict[int, int] = defaultdict(lambda: -1)
         self.last_lines: dict[int, LogLine] = {}
         self.last_times: dict[int, float] = {}
@@ -149,7 +149,7 @@ class _Builder:
     def _add_progress(self, item: Progress) -> None:
         attempt, path = self._attempt(item.line, item.order), item.line.source.path
         rank = self.identity.rank_of(item.line)
-        course = self.courses[attempt, path, rank, item.of]
+        course = self.courses[attempt, path, rank, item.counter]
         course.take(item)
         self.progress[attempt] = max(self.progress[attempt], course.advanced)
         self.progress_in[attempt][path] = max(course.advanced, self.progress_in[attempt].get(path, -1))
@@ -172,11 +172,11 @@ class _Builder:
             if when is not None:
                 known.times.append(when)
 
-    def _tops(self, attempt: int) -> dict[int | None, int]:
-        tops: dict[int | None, int] = {}
-        for (number, _, _, of), course in self.courses.items():
+    def _tops(self, attempt: int) -> dict[tuple[str, int | None], int]:
+        tops: dict[tuple[str, int | None], int] = {}
+        for (number, _, _, counter), course in self.courses.items():
             if number == attempt:
-                tops[of] = max(course.top, tops.get(of, -1))
+                tops[counter] = max(course.top, tops.get(counter, -1))
         return tops
 
     def _attempt(self, line: LogLine, order: int) -> int:

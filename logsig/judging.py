@@ -148,14 +148,14 @@ def outcome(judged: Sequence[Judged]) -> Outcome:
 
 
 def _came_further(last: Judged, failed: Sequence[Judged]) -> bool:
-    """True where the attempt got past what the failed ones reached; steps of one course count, not an evaluation's."""
-    before: dict[int | None, int] = {}
+    """True where the attempt got past what the failed ones reached; steps of one counter count, not an evaluation's."""
+    before: dict[tuple[str, int | None], int] = {}
     for item in failed:
-        for of, top in item.stories.attempt.tops.items():
-            before[of] = max(top, before.get(of, -1))
+        for counter, top in item.stories.attempt.tops.items():
+            before[counter] = max(top, before.get(counter, -1))
     now = last.stories.attempt.tops
-    has_all = all(now.get(of, -1) >= top for of, top in before.items())
-    return any(top > before.get(of, -1) and (of in before or has_all) for of, top in now.items())
+    has_all = all(now.get(counter, -1) >= top for counter, top in before.items())
+    return any(top > before.get(counter, -1) and (counter in before or has_all) for counter, top in now.items())
 
 
 def result(item: Judged) -> AttemptResult:

@@ -287,8 +287,8 @@ class Attempt:
     """The same per file: the order of lines in different files tells nothing."""
     going_on_in: Mapping[str, int] = field(default_factory=dict)
     """The same, of the last line behind which one writer came further several times, or of a good end."""
-    tops: Mapping[int | None, int] = field(default_factory=dict)
-    """Number of steps, where lines say it -> highest step that any writer reported."""
+    tops: Mapping[tuple[str, int | None], int] = field(default_factory=dict)
+    """Name and number of the steps, as lines say them -> highest step that any writer reported."""
     last_order: int = -1
     """Reading order of the attempt's last line."""
     last_progress_time: float | None = None

@@ -40,6 +40,11 @@ _EPOCH_STEP = late(
     re.IGNORECASE,
 )
 _EPOCH = late(r"\bepoch\b['\"]?\s*[:=]?\s*\[?\s*(?P<step>\d{1,6})\b(?!\.\d*[1-9])", re.IGNORECASE)
+_NAME = late(r"(?:[A-Za-z]+[^\w\s]{0,2} )?[A-Za-z_]+(?=\W*$)")
+"""The word for the step and one before it (``eval step``)."""
+_LABEL = late(r"[^A-Za-z]+")
+EPOCH = "epoch"
+"""The name of a step that is an epoch: lines of it are many."""
 _TQDM = late(r"\|\s*(?P<step>\d{1,9})/(?P<of>\d{1,9}) \[")
 NEEDLES = ("step", "Step", "iter", "Iter", "it ", "poch", "batch", "| ")
 _NOT_PROGRESS = late(
@@ -82,12 +87,17 @@ class Progress:
     line: LogLine
     step: int
     of: int | None = None
-    """How many there are, where the line says so: what counts to another number is another course (an evaluation)."""
+    name: str = ""
+
+    @property
+    def counter(self) -> tuple[str, int | None]:
+        """What is counted, and to which number: an evaluation's steps aren't the training's."""
+        return self.name, self.of
 
 
 @dataclass(slots=True)
 class Course:
-    """One writer's steps to one total: what is only shown again is no progress."""
+    """One writer's steps by one counter: what is only shown again is no progress."""
 
     last: int = -1
     top: int = -1
@@ -96,18 +106,18 @@ class Course:
     going_on: int = -1
     """Order of the last line behind which the writer got on by ``AHEAD``; -1 for none."""
     _recent: tuple[Progress, ...] = ()
-    _full: int = -1
+    _again: int = -1
 
     def take(self, item: Progress) -> None:
         """Adds a line. A step above the last, or far below it (the next epoch), is progress.
 
         The same step, or one a little below, is a bar drawn again, or what another process had in its buffer. A full
-        bar is one more of its kind where yet another follows: a dying process draws it again once.
+        bar, or an epoch, is shown anew where it is shown yet again: a dying process draws its bar once.
         """
         begins_anew = item.step * 2 < self.last
         if item.step <= self.last and not begins_anew:
-            if item.step == item.of:
-                self.advanced, self._full = max(self.advanced, self._full), item.order
+            if item.step == self.last and (item.step == item.of or item.name == EPOCH):
+                self.advanced, self._again = max(self.advanced, self._again), item.order
             return
         recent = () if begins_anew else self._recent
         self.going_on = max((one.order for one in recent if one.step + AHEAD <= item.step), default=self.going_on)
@@ -116,18 +126,23 @@ class Course:
 
 
 class Step(NamedTuple):
-    """A training step as a number that grows within a run, and how many there are (of an epoch, where epochs count)."""
+    """A training step as a line reports it."""
 
     number: int
+    """Grows within a run."""
     of: int | None
+    """How many there are; of an epoch, where epochs count."""
+    name: str
+    """What the line calls it."""
 
 
 class _Place(NamedTuple):
-    """Where a line shows its numbers."""
+    """Where a line shows its numbers, and what it calls the step."""
 
     step: tuple[int, int]
     of: tuple[int, int] | None = None
     epoch: tuple[int, int] | None = None
+    name: str = ""
 
 
 def read_step(text: str) -> Step | None:
@@ -137,10 +152,10 @@ def read_step(text: str) -> Step | None:
         return None
     if not place:
         epoch = _EPOCH.search(text)
-        return Step(int(epoch["step"]), None) if epoch else None
+        return Step(int(epoch["step"]), None, EPOCH) if epoch else None
     number = int(text[slice(*place.step)])
     of = int(text[slice(*place.of)]) if place.of else None
-    return Step(int(text[slice(*place.epoch)]) * (of or 0) + number if place.epoch else number, of)
+    return Step(int(text[slice(*place.epoch)]) * (of or 0) + number if place.epoch else number, of, place.name)
 
 
 @lru_cache(maxsize=SHAPES)
@@ -150,11 +165,14 @@ def _step_place(shape: bytes) -> _Place | tuple[()] | None:
     if (found := _EPOCH_STEP.search(words)) is not None:
         return _Place(found.span("step"), found.span("of"), found.span("epoch"))
     if (found := _TQDM.search(words)) is not None:
-        return _Place(found.span("step"), found.span("of"))
+        return _Place(found.span("step"), found.span("of"), name=_LABEL.sub("", words[: found.start()]))
     if _NOT_PROGRESS.search(words):
         return None
     if (found := _STEP.search(words)) is not None:
-        return _Place(found.span("step"), found.span("of") if found["of"] else None)
+        name = _NAME.search(words, 0, found.start("step"))
+        return _Place(
+            found.span("step"), found.span("of") if found["of"] else None, name=name[0].lower() if name else ""
+        )
     return ()
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from logsig.model import LogLine
     from logsig.witness import Testimony
 
+Counter = tuple[str, int | None]
 _ENDED = late(r"\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT ")
 _STARTS = late(
     r"OMP_NUM_THREADS|^NCCL version|Starting elastic_operator|\bWORLD_SIZE\b|\bworld[ _]size\b|"
@@ -102,7 +103,7 @@ def _workers_between(lines: Sequence[LogLine], low: int, high: int) -> bool:
 
 @dataclass(slots=True)
 class _Course:
-    """One writer's steps to one total, since the attempt began."""
+    """One writer's steps by one counter, since the attempt began."""
 
     last: int
     order: int
@@ -123,25 +124,25 @@ def _shown(
     What had waited in a buffer, or comes late from another node, doesn't go back, nor further than all did before. A
     rank's own steps that go back show a restart; so do steps without a label that begin far below, or rise anew.
     """
-    tops: dict[tuple[str, int | None], int] = {}
-    courses: dict[tuple[str, int | None, int | None], _Course] = {}
+    tops: dict[tuple[str, Counter], int] = {}
+    courses: dict[tuple[str, int | None, Counter], _Course] = {}
     for item in progress:
         path = item.line.source.path
         if item.line.attempt is not None:
             continue
         rank = identity.rank_of(item.line)
-        key = (path, rank, item.of)
+        key = (path, rank, item.counter)
         course = courses.setdefault(key, _Course(item.step, item.order))
         reports = ends.get(path, ())
         report = bisect_right(reports, item.order) - 1
         if report < 0 or reports[report] < course.order:
             course.last, course.order = item.step, item.order
-            tops[path, item.of] = max(item.step, tops.get((path, item.of), -1))
+            tops[path, item.counter] = max(item.step, tops.get((path, item.counter), -1))
             continue
         course.since = item.step if course.since is None else course.since
         goes_back = item.step < course.last if rank is not None else item.step * 2 < course.last
         rises_anew = rank is None and course.since < course.last and item.step >= course.since + AHEAD
-        if goes_back or rises_anew or item.step >= tops.get((path, item.of), course.last) + AHEAD:
+        if goes_back or rises_anew or item.step >= tops.get((path, item.counter), course.last) + AHEAD:
             starts[path].add(max(reports[report], told[bisect_right(told, item.order) - 1]) + 1)
             courses[key] = _Course(item.step, item.order)
 

@@ -52,6 +52,14 @@ WITHIN = {
         text(steps(1, 40, form=BARE), traceback(None, "ValueError: x"), steps(39, 40, form=BARE)),
         "failure",
     ),
+    "an evaluation that goes on": (
+        text(steps(1, 40, form=BARE), traceback(None, "ValueError: x"), steps(30, 33, form="Eval: step {s}")),
+        "unfinished",
+    ),
+    "lines of the same epoch": (
+        text(["epoch 3 loss 0.2"] * 9, traceback(None, "ValueError: x"), ["epoch 3 loss 0.1"] * 2),
+        "unfinished",
+    ),
     "the next epoch": (
         text(steps(90, 100, form=OF_EPOCH), traceback(None, "ValueError: x"), steps(1, 9, form=OF_EPOCH)),
         "unfinished",
