@@ -16,7 +16,7 @@ from logsig.identity import Identity
 from logsig.late import late
 from logsig.match import Matched, Matches
 from logsig.model import Attempt, Event, Exit, JobLog, LogLine, Message, RankLog
-from logsig.progress import Course, Progress
+from logsig.progress import FINISHED, Course, Progress
 from logsig.record import dataclass
 from logsig.restarts import Boundaries
 from logsig.witness import Testimony, from_facts, ids, read_tables
@@ -101,6 +101,7 @@ class _Builder:
         self.going_on: dict[int, dict[str, int]] = defaultdict(dict)
         self.courses: dict[tuple[int, str, int | None, tuple[str, int | None]], Course] = defaultdict(Course)
         self.last_orders: dict[int, int] = defaultdict(lambda: -1)
+        self.finished_orders: dict[int, int] = defaultdict(lambda: -1)
         self.last_lines: dict[int, LogLine] = {}
         self.last_times: dict[int, float] = {}
         self.progress_time: dict[int, float] = {}
@@ -123,6 +124,8 @@ class _Builder:
             attempt = self._attempt(line, order)
             self.progress[attempt] = max(self.progress[attempt], order)
             self.progress_in[attempt][line.source.path] = self.going_on[attempt][line.source.path] = order
+            if FINISHED.search(line.text):
+                self.finished_orders[attempt] = order
             rank = self.identity.rank_of(line)
             if rank is not None:
                 self.ranks[attempt][rank].finished = line
@@ -339,6 +342,7 @@ class _Builder:
             self.going_on[number],
             self._tops(number),
             self.last_orders[number],
+            self.finished_orders[number],
             self.progress_time.get(number),
             self.last_times.get(number),
             self.last_lines.get(number),

@@ -13,8 +13,7 @@ from logsig import caught
 from logsig.catalog import Catalog
 from logsig.first import decide
 from logsig.incomplete import cut_files
-from logsig.model import AttemptResult, Confidence, Event, JobLog, Outcome
-from logsig.progress import FINISHED
+from logsig.model import Attempt, AttemptResult, Confidence, Event, JobLog, Outcome
 from logsig.record import dataclass
 from logsig.stories import Stories, tell
 from logsig.verdict import Verdict
@@ -34,6 +33,10 @@ FINDINGS = {
     "silent-end": "job-silent-hang",
     "exit-sigterm": "sigterm-external",
 }
+
+
+AT_THE_END = 400
+"""Lines at most that follow the word of a good end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +120,15 @@ def _attempt_outcome(job: JobLog, stories: Stories, verdict: Verdict) -> Outcome
         return "interrupted" if verdict.root.signature in INTERRUPTIONS else "failure"
     if verdict.rank is not None or stories.failed_exits or verdict.finding:
         return "unrecognised"
-    if any(log.finished for log in attempt.ranks.values()) or _said_finished(job, attempt.number):
+    if any(log.finished for log in attempt.ranks.values()) or _said_finished(attempt):
         return "healthy"
     if not job.lines:
         return "empty"
     return "unfinished"
 
 
-def _said_finished(job: JobLog, number: int) -> bool:
-    tail = [line for line in job.lines[-400:] if line.attempt in (None, number)]
-    return any(FINISHED.search(line.text[:300]) for line in tail)
+def _said_finished(attempt: Attempt) -> bool:
+    return attempt.finished_order >= 0 and attempt.last_order - attempt.finished_order < AT_THE_END
 
 
 def telling(judged: Sequence[Judged]) -> Judged:

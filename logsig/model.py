@@ -291,6 +291,8 @@ class Attempt:
     """Name and number of the steps, as lines say them -> highest step that any writer reported."""
     last_order: int = -1
     """Reading order of the attempt's last line."""
+    finished_order: int = -1
+    """Reading order of the last line, of any writer, that says that training has ended well."""
     last_progress_time: float | None = None
     last_time: float | None = None
     """Time of the last stamped line."""

@@ -54,6 +54,21 @@ def find(
     """Returns where attempts begin."""
     starts: dict[str, set[int]] = defaultdict(set)
     ends: dict[str, set[int]] = defaultdict(set)
+    _reported(lines, testimony, ends, starts)
+    _announced(lines, ends, starts)
+    if ends:
+        told = sorted({item.order for item in testimony}.union(*ends.values()))
+        _shown(progress, {path: sorted(orders) for path, orders in ends.items()}, told, starts, identity)
+    return Boundaries({path: _merged(sorted(orders), lines) for path, orders in starts.items()})
+
+
+def _reported(
+    lines: Sequence[LogLine],
+    testimony: Sequence[Testimony],
+    ends: dict[str, set[int]],
+    starts: dict[str, set[int]],
+) -> None:
+    """Adds agents' reports of the end of their workers; two of one agent with workers between are of two attempts."""
     agents: dict[tuple[str, int | None], int] = {}
     for item in testimony:
         path = item.line.source.path
@@ -70,23 +85,23 @@ def find(
                 starts[path].add(before + 1)
             agents[(path, item.line.pid)] = item.order
             ends[path].add(item.order)
-    told = {item.order for item in testimony}
+
+
+def _announced(lines: Sequence[LogLine], ends: dict[str, set[int]], starts: dict[str, set[int]]) -> None:
+    """Adds a scheduler's ends of the job, and what says that all begins anew."""
     stopped: set[str] = set()
     for order, line in enumerate(lines):
-        path = line.source.path
+        text, path = line.text, line.source.path
         if line.attempt is not None:
             continue
-        if "will restart worker group" in line.text and "attempts left" in line.text:
+        if "attempts left" in text and "will restart worker group" in text:
             starts[path].add(order + 1)
-        if ends_all(line.text):
+        if ends_all(text):
             ends[path].add(order)
-            told.add(order)
             stopped.add(path)
-        elif path in stopped and _STARTS.search(line.text[:MAX_SAYING]):
+        elif path in stopped and _STARTS.search(text[:MAX_SAYING]):
             starts[path].add(order)
             stopped.discard(path)
-    _shown(progress, {path: sorted(orders) for path, orders in ends.items()}, sorted(told), starts, identity)
-    return Boundaries({path: _merged(sorted(orders), lines) for path, orders in starts.items()})
 
 
 def ends_all(text: str) -> bool:

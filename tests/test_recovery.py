@@ -112,6 +112,11 @@ RESTARTS = {
     ),
     "a bar past the failure": (text(bar(100, 120), FAILED, [RESTART], bar(1, 4, 4), bar(100, 140)), "recovered", 2),
     "failed before the first step": (text(bar(1, 2, 4), FAILED, [RESTART], bar(1, 4, 4), bar(1, 40)), "recovered", 2),
+    "what the first attempt said, not yet past it": (
+        text(steps(1, 20, form=BARE), ["Training complete"], FAILED, [RESTART], steps(10, 15, form=BARE)),
+        "failure",
+        2,
+    ),
     "not yet past it": (text(steps(1, 20, (0, 1)), FAILED, steps(10, 15, (0, 1))), "failure", 2),
     "announced, not yet past it": (text(steps(1, 20), FAILED, [RESTART], steps(10, 15)), "failure", 2),
     "only a bar of loading": (text(steps(1, 20), FAILED, [RESTART], bar(1, 50, 50, "Loading: ")), "failure", 2),
