@@ -150,7 +150,9 @@ def outcome(judged: Sequence[Judged]) -> Outcome:
 
 
 def _came_further(last: Judged, failed: Sequence[Judged]) -> bool:
-    """True where the attempt got past what the failed ones reached; steps of one counter count, not an evaluation's."""
+    """True where the attempt got on, and past what the failed ones reached; each counter for itself."""
+    if max(last.stories.attempt.going_on_in.values(), default=-1) < 0:
+        return False  # a line or two that came late
     before: dict[tuple[str, int | None], int] = {}
     for item in failed:
         for counter, top in item.stories.attempt.tops.items():

@@ -118,6 +118,7 @@ RESTARTS = {
         2,
     ),
     "not yet past it": (text(steps(1, 20, (0, 1)), FAILED, steps(10, 15, (0, 1))), "failure", 2),
+    "announced, a late line, not yet past it": (text(steps(1, 20), FAILED, [RESTART], steps(21, 21)), "failure", 2),
     "announced, not yet past it": (text(steps(1, 20), FAILED, [RESTART], steps(10, 15)), "failure", 2),
     "only a bar of loading": (text(steps(1, 20), FAILED, [RESTART], bar(1, 50, 50, "Loading: ")), "failure", 2),
     "a line that came late": (text(steps(1, 20), FAILED, steps(20, 20)), "failure", 1),

@@ -147,6 +147,7 @@ def test_restart_is_promised_and_excluded_only_where_that_is_known():
     assert note(family="host").startswith("a restart helps only if its cause is")
     others = {"other_bytes": "20 GiB", "in_use_bytes": "59 GiB"}
     assert note(family="cuda", facts=others).startswith("a restart helps only if its cause is")
+    assert note(family="data", facts={"signal": "Killed"}).startswith("a restart helps only if its cause is")
     assert note(confidence="low").startswith("a restart helps only if its cause is")
     assert note(outcome="recovered").startswith("a restart got past it")
 

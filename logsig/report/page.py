@@ -185,9 +185,10 @@ def _retry(cause: Cause, outcome: str) -> str:
     """What a restart would do, as sure as the cause is: nothing that isn't the program's own doing must come again."""
     if outcome == "recovered":
         return "a restart got past it"
-    is_outside = (
-        cause.family in _AROUND or {"other_bytes", "in_use_bytes"} <= cause.facts.keys() or cause.confidence == "low"
-    )
+    told = cause.facts.keys()
+    was_killed = not told.isdisjoint({"signal", "worker_pid"})
+    has_neighbours = told >= {"other_bytes", "in_use_bytes"}
+    is_outside = cause.family in _AROUND or was_killed or has_neighbours or cause.confidence == "low"
     if cause.retryable == "after-fix" and is_outside:
         return "a restart helps only if its cause is gone"
     return _RETRY[cause.retryable]
