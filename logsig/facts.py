@@ -156,7 +156,7 @@ _NCCL_INIT = late(
 )
 _SPAWNED = late(r"process (?P<pid>\d+) spawned with command: .*--local_rank=(?P<local>\d+)")
 _RAY_RANK = late(
-    r"^- \(ip=(?P<ip>[^,]+), pid=(?P<pid>\d+)\) world_rank=(?P<rank>\d+), local_rank=(?P<local>\d+), "
+    r"^- \((?:node_id=\w+, )?ip=(?P<ip>[^,]+), pid=(?P<pid>\d+)\) world_rank=(?P<rank>\d+), local_rank=(?P<local>\d+), "
     r"node_rank=(?P<node>\d+)"
 )
 _RAY_SETUP = late(r"\[rank=(?P<rank>\d+), world_size=(?P<size>\d+)\]")

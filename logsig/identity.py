@@ -150,7 +150,12 @@ class Identity:
     # ------------------------------------------------------------ asking
 
     def rank_of(self, line: LogLine) -> int | None:
-        """Gives the global rank of a line's writer; none where the log doesn't tell."""
+        """Gives the global rank of a line's writer; none where the log doesn't tell.
+
+        What Slurm's daemon says bears the label of its node's first task, which is not the one it speaks of.
+        """
+        if line.task is not None and line.text.startswith("slurmstepd"):
+            return None
         key = (
             line.source.path,
             line.rank,

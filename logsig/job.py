@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from logsig import dates, messages, restarts, sourcelines, tracebacks
+from logsig import dates, messages, pods, restarts, sourcelines, tracebacks
 from logsig.facts import JobNotes, job_facts
 from logsig.identity import Identity
 from logsig.late import late
@@ -280,6 +280,8 @@ class _Builder:
         if "tasks" in facts and self.identity.tasks_are_ranks and len(named := ids(str(facts["tasks"]))) == 1:
             return named[0]
         if "pci" in facts and (rank := self.identity.of_pci(str(facts["pci"]), matched.line.node)) is not None:
+            return rank
+        if "pod" in facts and self.identity.nodes_are_ranks and (rank := pods.node_rank(str(facts["pod"]))) is not None:
             return rank
         if facts.get("pid") in self.identity.pid_rank and matched.entry.role in ("initiator", "either"):
             return self.identity.pid_rank[facts["pid"]]

@@ -316,6 +316,7 @@ def test_a_torchrun_tree_is_one_job(tmp_path):
         ("slurm-4711_3.out", {"task": 3}),
         ("slurm-4711.out", {}),
         ("pretrain-99871_12.log", {"task": 12}),
+        ("user_logs/std_log_process_2.txt", {"task": 2}),
         ("run_x/attempt_2/5/stderr.log", {"attempt": 2, "local_rank": 5, "stream": "stderr", "role": "worker"}),
         (
             "node-7/run_x/attempt_2/5/error.json",

@@ -24,7 +24,8 @@ LOCAL_RANK = r"local[_.-]?rank[_.=-]?(\d{1,4})(?!\d)"
 OTHER_RANK = r"(?:local|node|group|role)[_.-]?rank[_.=-]?\d+"
 NODE = r"(?<![a-z])((?:node|host)[_-]?(?:rank[_-]?)?\d+|ip(?:-\d{1,3}){4})(?![a-z0-9])"
 POD = r"^([a-z0-9][a-z0-9.-]*-(?:master|worker|node|leader)-\d+(?:-\d+)?(?:-[a-z0-9]{5})?)(?:\.|$)"
-SLURM_TASK = r"^(?:slurm|[\w.-]+?)[-_]\d{3,}[_-](\d{1,6})\.(?:out|log|err)$"
+TASK = r"^(?:(?:slurm|[\w.-]+?)[-_]\d{3,}[_-](\d{1,6})\.(?:out|log|err)|std_log_process_(\d{1,6})\.txt)$"
+"""Files of one task each, a rank or a node's launcher: Slurm's, by job and task; Azure Machine Learning's."""
 POD_FOLDER = r"^[a-z0-9.-]+_([a-z0-9.-]+)_[0-9a-f-]{8,}$"
 POD_FILE = r"^([a-z0-9][a-z0-9.-]*)_[a-z0-9.-]+_[a-z0-9.-]+-[0-9a-f]{64}\.log"
 ROTATED = r"^(?P<base>.+?\.(?:log|out|err|txt))[.-](?P<number>\d[\d-]*)$"
@@ -148,13 +149,13 @@ def _of_names(origin: Origin, folders: list[str], stem: str) -> Origin:
     local = _first(LOCAL_RANK, ranks)
     rank = _first(RANK, [re.sub(OTHER_RANK, "", text, flags=re.IGNORECASE) for text in ranks])
     is_digital = any(character.isdecimal() for character in stem)
-    task = re.match(SLURM_TASK, stem) if is_digital and rank is None else None
+    task = re.match(TASK, stem) if is_digital and rank is None else None
     return replace(
         origin,
         rank=None if rank is None else int(rank),
         local_rank=None if local is None else int(local),
         node=(_first(POD, near[:1]) if is_digital else None) or _first(NODE, near),
-        task=int(task[1]) if task else None,
+        task=int(task[1] or task[2]) if task else None,
     )
 
 
