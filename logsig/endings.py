@@ -44,6 +44,11 @@ def is_own(ending: Exit) -> bool:
     return (ending.code or 0) > 0 or ending.signal in FATAL_SIGNALS
 
 
+def is_by_rank(ending: Exit) -> bool:
+    """True in Intel MPI's boxes, one for each rank: their order says nothing of time."""
+    return ending.witness == "worker-exit" and ending.line.text.startswith("=   RANK ")
+
+
 class Endings:
     """The ends of an attempt's processes as all its witnesses together tell them."""
 
@@ -88,7 +93,15 @@ class Endings:
         if ending.signal == 15:
             return not self._was_terminated_first(ending)
         pid = ending.pid if ending.pid is not None else pid
-        return ending.signal == 9 and (pid in self._stopped or pid in self._escalated or self._after_cancel(ending))
+        return ending.signal == 9 and (
+            pid in self._stopped
+            or pid in self._escalated
+            or self._after_cancel(ending)
+            or (is_by_rank(ending) and self._others_left_by_themselves())
+        )
+
+    def _others_left_by_themselves(self) -> bool:
+        return any(is_own(item) and item.signal != 9 for item in self._attempt.exits)
 
     def _was_terminated_first(self, ending: Exit) -> bool:
         """Where no agent sends SIGTERM, a rank reported as terminated before any other left was ended from outside."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
 from logsig.catalog import Catalog
-from logsig.endings import FATAL_SIGNALS, FINDINGS, Endings, choose, is_own
+from logsig.endings import FATAL_SIGNALS, FINDINGS, Endings, choose, is_by_rank, is_own
 from logsig.late import late
 from logsig.model import Attempt, Event, Exit, RankLog
 from logsig.progress import read_step
@@ -25,6 +25,7 @@ _AGENT = late(
     r"torch/distributed/(?:elastic/(?:agent|rendezvous|multiprocessing)|launcher|run\.py)|"
     r"/bin/(?:torchrun|accelerate|deepspeed)$|accelerate/commands|deepspeed/launcher"
 )
+_WATCHDOG = ("nccl-collective-timeout", "nccl-heartbeat-timeout")
 _DIGITS = late(r"\d+|0x[0-9a-f]+")
 
 
@@ -216,11 +217,14 @@ class _Teller:
         if ends_all(event.line.text):
             return False  # what goes on is the next attempt
         end = event.order + _lines_after(event)
+        went_on = self.attempt.last_progress_in.get(event.line.source.path, -1) > end
         if event.rank is None:
-            return self.attempt.last_progress_in.get(event.line.source.path, -1) > end
+            return went_on or self._is_tidying_up(event)
         log = self.attempt.ranks.get(event.rank)
         if log is None:
             return False
+        if log.last_step_order < 0 and log.finished is None and event.role != "initiator" and not event.frames:
+            return went_on and not self.stories.failed_exits  # the job's steps bear no rank: all ranks took them
         failed = self._left_badly(event.rank)
         if log.last_step_line is None and not self.stories.failed_exits:
             return self._goes_on_until_the_end(event, end)
@@ -236,6 +240,12 @@ class _Teller:
         going_on = self.attempt.going_on_in.get(event.line.source.path, -1)
         others = (other for other in self.attempt.events if other.rank != event.rank and other.role != "notice")
         return end < going_on and all(other.order < going_on for other in others)
+
+    def _is_tidying_up(self, event: Event) -> bool:
+        """True for a launcher that misses the store after a rank had ended well: somebody has to leave first."""
+        if event.signature != "rendezvous-connection-lost" or event.facts.get("variant") == "keep-alive":
+            return False
+        return any(log.finished is not None and log.finished_order < event.order for log in self.attempt.ranks.values())
 
     def _left_badly(self, rank: int) -> bool:
         ending = self.stories.ranks[rank].ending if rank in self.stories.ranks else None
@@ -296,12 +306,17 @@ class _Teller:
             hit[0].own.append(replace(event, rank=hit[0].rank))
 
     def _dismiss_aborts(self) -> None:
-        """An abort that nobody's label claims, after some rank had lost or waited for a peer, is its teardown."""
+        """An abort that nobody's label claims, after some rank had lost or waited for a peer, is its teardown.
+
+        So is a worker that Ray misses after a watchdog had given up: that takes its process down.
+        """
         aborts = self.catalog.derived.get("exit-sigabrt", ())
-        peers = [event.order for story in self.stories.ranks.values() for event in story.peer]
-        peers += [event.order for event in self.stories.loose_peer]
-        for event in [item for item in self.stories.nobody if item.signature in aborts and item.rank is None]:
-            if peers and min(peers) < event.order:
+        peers = [event for story in self.stories.ranks.values() for event in story.peer] + self.stories.loose_peer
+        lost = min((event.order for event in peers), default=sys.maxsize)
+        gave_up = min((event.order for event in peers if event.signature in _WATCHDOG), default=sys.maxsize)
+        for event in [item for item in self.stories.nobody if item.rank is None]:
+            begin = lost if event.signature in aborts else gave_up if event.signature == "ray-worker-died" else None
+            if begin is not None and begin < event.order:
                 self.stories.nobody.remove(event)
                 self.stories.loose_peer.append(event)
 
@@ -365,7 +380,7 @@ class _Teller:
                 and ending.signal == 9
                 and ending.witness != "elastic-child-failed"
                 and failed
-                and min(failed) < ending.order
+                and (min(failed) < ending.order or is_by_rank(ending))
             ):
                 story.stopped = True  # the launcher kills the others once one has failed by itself
             if ending is None or story.stopped or story.own:

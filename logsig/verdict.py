@@ -82,7 +82,8 @@ class Case:
     def waiting_event(self, suspects: Collection[int] = ()) -> Event | None:
         """Gives the event that says what the job waited for: the best known kind, earliest; outside stops last.
 
-        What ``suspects`` say themselves comes after what those say that waited for them.
+        What an earlier one declares to explain is not what it waited for, and what ``suspects`` say themselves comes
+        after what those say that waited for them.
         """
         roles = ("either", "collateral", "witness")
         events = [
@@ -96,6 +97,11 @@ class Case:
             is_suspect = event.rank in suspects
             return entry.points_at == "nobody", roles.index(event.role), entry.match.net, is_suspect, event.order
 
+        begins: dict[str, int] = {}
+        for event in events:
+            for signature, _ in self.entry(event).explains:
+                begins[signature] = min(event.order, begins.get(signature, event.order))
+        events = [event for event in events if begins.get(event.signature, event.order) >= event.order] or events
         return min(events, key=rank, default=None)
 
 
