@@ -37,6 +37,8 @@ def mismatch(case: Case) -> Verdict | None:
     if not found or rest:
         return None
     votes, complete = _votes(found)
+    if not votes and (culprit := _culprit(case, found)) is not None:
+        return culprit
     if len(set(votes.values())) > 1:
         return _minority(found, votes)
     if found[0].signature == "ddp-model-mismatch" and not complete:
@@ -47,6 +49,24 @@ def mismatch(case: Case) -> Verdict | None:
         return Verdict(root=found[0], scope="all-ranks", candidates=failed, failed=failed, because=(said,))
     said = "The mismatch was reported, but not which side diverged."
     return Verdict(root=found[0], candidates=failed, failed=failed, because=(said,))
+
+
+def _culprit(case: Case, found: Sequence[Event]) -> Verdict | None:
+    """Torchfrtrace compares every rank with the lowest: a single culprit among several ranks is the odd one."""
+    named = {int(rank) for event in found for rank in event.facts.get("ranks", ())}
+    if len(named) != 1 or len(case.ranks) < 3:
+        return None
+    rank = named.pop()
+    said = f"The analysis of the flight recorders compares all ranks, and rank {rank} alone differs."
+    return Verdict(
+        root=found[0],
+        rank=rank,
+        confidence="high",
+        grade="A",
+        scope="one-rank",
+        failed=(rank,),
+        because=(said,),
+    )
 
 
 def _votes(events: Iterable[Event]) -> tuple[dict[int, Value], bool]:

@@ -45,7 +45,7 @@ _TABLE_TRACEBACK = late(r"^\s*traceback\s*: (?P<rest>Traceback \(most recent cal
 _TABLE_END = late(r"^(?:-{20,}|={20,}|\s*\[\d+\]:$|Root Cause )")
 _BEGINS = late(
     r"^(?:terminate called|Fatal Python error|\*\*\* SIG|\*\*\* Aborted at|srun: |slurmstepd|\[rank\d|={20,}|-{20,}|"
-    r"Killed$|Failures:"
+    r"Killed$|Failures:|\$ |(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception): "
     r"|(?:[Ee]poch|[Ss]tep|[Ii]ter(?:ation)?)\b[^\n]{0,20}\d|\{'(?:loss|eval|train)|Exception in thread|"
     r"Exception ignored|"
     r"[\w./-]+:\d+: \w*Warning: |NCCL version |\S+:\d+:\d+ \[\d+\] )"

@@ -372,3 +372,121 @@ def test_a_dump_of_stacks_is_no_failure(catalog: Catalog, name: str) -> None:
         text(steps(range(2), 20), dump, traceback(0, "KeyError: 'a'"), table({0: 1, 1: -15}, 0)), catalog
     )
     assert verdict(found)[:2] == ("python-exception", 0)
+
+
+ATTEMPT_OVER = "I1129 16:35:24.000000 900 torch/distributed/elastic/agent/server/api.py:914] [default] Worker group FAILED. {}/3 attempts left; will restart worker group"
+
+
+def test_attempts_that_fail_differently_are_judged_by_the_first(catalog: Catalog) -> None:
+    """What a restart meets may be the first failure's doing; each attempt's own cause is told besides."""
+    log = text(
+        steps(range(2), 3),
+        traceback(0, "KeyError: 'a'"),
+        [ATTEMPT_OVER.format(2)],
+        steps(range(2), 3),
+        traceback(1, "OSError: [Errno 28] No space left on device"),
+    )
+    found = analyze_text(log, catalog)
+    assert verdict(found)[:2] == ("python-exception", 0)
+    assert [attempt.first_rank for attempt in found.attempts] == [0, 1]
+
+
+def test_what_a_failed_attempt_left_behind_is_not_the_cause(catalog: Catalog) -> None:
+    """A port that is still held, or the same failure again, follows from the first attempt."""
+    first = (*steps(range(2), 3), *traceback(1, "KeyError: 'a'"), ATTEMPT_OVER.format(2))
+    port = traceback(
+        0,
+        "RuntimeError: The server socket has failed to listen on any local network address. The server socket has failed to bind to [::]:29500 (errno: 98 - Address already in use).",
+    )
+    for later in (port, traceback(0, "KeyError: 'b'"), closed(0)):
+        assert verdict(analyze_text(text(first, later), catalog))[:2] == ("python-exception", 1)
+
+
+def test_worker_that_ray_misses_after_its_watchdog_gave_up_is_no_cause(catalog: Catalog) -> None:
+    """The watchdog takes its process down; a death that Ray reports before is one."""
+    died = "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task."
+    waited = "(RayTrainWorker pid=7) [rank3]:[E212 20:14:03.110312345 ProcessGroupNCCL.cpp:632] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600020 milliseconds before timing out."
+    assert verdict(analyze_text(text([waited, died]), catalog))[0] == "nccl-collective-timeout"
+    assert verdict(analyze_text(text([died, waited]), catalog))[0] == "ray-worker-died"
+
+
+def test_launcher_that_misses_the_store_after_a_good_end_is_no_failure(catalog: Catalog) -> None:
+    """Somebody has to leave first; in mid-run the same loss is one."""
+    lost = "W1104 03:22:20.000000 7 torch/distributed/elastic/rendezvous/dynamic_rendezvous.py:1341] The node 'w-1_7_0' has failed to {} the rendezvous 'job' due to an error of type RendezvousConnectionError."
+    shutdown, alive = lost.format("shutdown"), lost.format("send a keep-alive heartbeat to")
+    end = ["[rank 0] Training complete."]
+    assert analyze_text(text(steps(range(1), 3), end, [shutdown]), catalog).outcome == "healthy"
+    assert analyze_text(text(steps(range(1), 3), [alive]), catalog).outcome == "failure"
+
+
+def test_retry_of_one_rank_before_steps_without_a_label_is_overcome(catalog: Catalog) -> None:
+    """Steps that bear no rank are the whole job's: what one rank warned of before didn't stop it."""
+    warned = "h1:50:70 [0] misc/socket.cc:419 NCCL WARN socketStartConnect: Connect to 10.0.0.2<4431> failed : Connection refused"
+    known = "h1:50:70 [0] NCCL INFO ncclCommInitRank comm 0x1 rank 0 nranks 8 cudaDev 0 busId 1000 - Init COMPLETE"
+    went_on = [f"step {step} loss 2.1" for step in range(9)]
+    assert analyze_text(text([known, warned], went_on, ["Training finished"]), catalog).outcome == "healthy"
+    assert analyze_text(text([known], went_on, [warned]), catalog).outcome == "failure"
+
+
+def test_boxes_of_intel_mpi_are_in_the_order_of_ranks(catalog: Catalog) -> None:
+    """It kills the others (SIGKILL) and lists all: the one that ended otherwise, or raised, was first."""
+    box = "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   RANK {0} PID 440{0} RUNNING AT c0\n=   KILLED BY SIGNAL: {1}\n"
+    killed, hit = "9 (Killed)", "7 (Bus error)"
+    crashed = "".join(box.format(rank, hit if rank == 2 else killed) for rank in range(4))
+    raised = text(traceback(1, "KeyError: 'a'"), [box.format(rank, killed) for rank in range(4)])
+    assert verdict(analyze_text(crashed, catalog))[:2] == ("bus-error", 2)
+    assert verdict(analyze_text(raised, catalog))[:2] == ("python-exception", 1)
+
+
+def test_single_culprit_of_torchfrtrace_is_the_odd_one(catalog: Catalog) -> None:
+    """It compares all ranks with the lowest: several culprits, or two ranks in all, tell nothing."""
+    kind = "Error type: COLLECTIVE_TYPE_MISMATCH, Expected collective type: 'all_gather' does not match found collective type: 'all_reduce'"
+    for world, culprits, named in ((4, (2,), 2), (4, (1, 2, 3), None), (2, (1,), None)):
+        said = "error msg: " + ", ".join(f"Culprit rank {rank}; {kind}" for rank in culprits)
+        log = text(steps(range(world), 2), ["$ torchfrtrace /tmp", said])
+        assert verdict(analyze_text(log, catalog))[:2] == ("collective-mismatch", named)
+
+
+def test_label_in_front_of_slurms_daemon_is_not_the_one_it_speaks_of(catalog: Catalog) -> None:
+    """Slurmstepd's lines bear the label of their node's first task."""
+    own = "8: slurmstepd: error: Detected 1 oom_kill event in StepId=5.0. Some of the step tasks have been OOM Killed."
+    labelled = [f"{rank}: step {step} loss 2.1" for step in range(3) for rank in (8, 9, 10, 11)]
+    named = "srun: error: n1: task 11: Out Of Memory"
+    assert verdict(analyze_text(text(labelled, [own, named]), catalog))[:2] == ("slurm-oom", 11)
+    assert verdict(analyze_text(text(labelled, [own]), catalog))[:2] == ("slurm-oom", None)
+
+
+def test_pod_that_kubectl_describes_is_the_rank_of_its_name(catalog: Catalog) -> None:
+    """With one rank per pod, the name above the state tells who was killed; of several pods the nearest."""
+    heard = [
+        f"[pod/a-{pod}/pytorch] world_size=3 rank={rank}"
+        for rank, pod in enumerate(("master-0", "worker-0", "worker-1"))
+    ]
+    describe = ["Name:   a-{}", "    State:    Terminated", "      Reason:   {}", "      Exit Code:  {}"]
+    pods = [line.format(*what) for what, line in zip([("worker-0",), (), ("Error",), ("1",)], describe, strict=True)]
+    pods += [
+        line.format(*what) for what, line in zip([("worker-1",), (), ("OOMKilled",), ("137",)], describe, strict=True)
+    ]
+    assert verdict(analyze_text(text(heard, pods), catalog))[:2] == ("k8s-oom-killed", 2)
+
+
+def test_ray_lists_its_workers_with_or_without_the_node(catalog: Catalog) -> None:
+    """Newer Ray writes the node's id before the address."""
+    listed = "(TorchTrainer pid=700) - ({}ip=10.0.4.{}, pid=81{}) world_rank={}, local_rank=0, node_rank={}"
+    failed = "(RayTrainWorker pid=811, ip=10.0.4.1) "
+    own = [
+        failed + "Traceback (most recent call last):",
+        failed + '  File "ds.py", line 3, in get',
+        failed + "KeyError: 'x'",
+    ]
+    for node in ("", "node_id=ab12, "):
+        workers = [listed.format(node, rank, rank, rank, rank) for rank in range(2)]
+        assert verdict(analyze_text(text(workers, own), catalog))[:2] == ("python-exception", 1)
+
+
+def test_launchers_summary_is_not_what_was_waited_for(catalog: Catalog) -> None:
+    """The launcher's summary of a lost store is not what was waited for where ranks tell of the loss."""
+    gone = "[rank4]:[W1104 03:22:20.000000000 TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl(fd=70, addr=[b]:5012, remote=[a]:29500): Failed to recv, got 0 bytes."
+    summary = "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed. See inner exception for details."
+    assert verdict(analyze_text(text([gone, summary]), catalog))[0] == "store-server-gone"
+    assert verdict(analyze_text(text([summary]), catalog))[0] == "rendezvous-connection-failed"
