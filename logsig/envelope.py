@@ -47,7 +47,8 @@ def _open(prefix: Prefix, envelope: Envelope, data: Mapping[str, Any]) -> Opened
         return None
     if envelope.any and not any(key in data for key in envelope.any):
         return None
-    message = next((words for key in envelope.keys["message"] if (words := _words(data.get(key))) is not None), None)
+    texts = (_words(_value(data, key)) for key in envelope.keys["message"])
+    message = next((words for words in texts if words is not None), None)
     if message is None:
         return None
     part = None
@@ -74,11 +75,20 @@ def _facts(envelope: Envelope, data: Mapping[str, Any]) -> list[tuple[str, str |
     for fact, keys in envelope.keys.items():
         if fact in ("message", "extra"):
             continue
-        value = next((data[key] for key in keys if data.get(key) is not None), None)
+        value = next((one for key in keys if (one := _value(data, key)) is not None), None)
         value = value[0] if isinstance(value, list) and value else value
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             found.append((fact, value))
     return found
+
+
+def _value(data: Mapping[str, Any], key: str) -> Any:
+    """What stands under a key, or under a dotted path of keys where no key is called so."""
+    if key in data or "." not in key:
+        return data.get(key)
+    outer, _, rest = key.partition(".")
+    inner = data.get(outer)
+    return _value(inner, rest) if isinstance(inner, dict) else None
 
 
 def _words(value: Any) -> str | None:

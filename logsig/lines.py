@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from logsig import boxes, buildkit, escapes, journal, rejoin
+from logsig import boxes, buildkit, clocks, escapes, journal, rejoin
 from logsig.form import beginnings, constant, peeled_once, settle
 from logsig.inputs import naming
 from logsig.late import late
@@ -24,6 +25,8 @@ SAMPLE = 320
 """Lines of a file looked at to settle its form …"""
 WINDOW = 40
 """… this many in a row."""
+LEAST_BACKWARDS = 3
+"""Different times that must run backwards for a file to be shown from its end."""
 
 _NOT_OF_A_LINE = frozenset({"part", "label", "repeated"})
 _WHO = ("rank", "local_rank", "node", "node_rank", "task", "pid")
@@ -73,9 +76,24 @@ def read(excerpts: Sequence[Excerpt], prefixes: Prefixes | None = None) -> Readi
             doubts.append(f"{path}: the file's name says rank {named}, {why}")
         if found and not mine[-1].data.endswith(b"\n"):
             found[-1] = replace(found[-1], cut=True)
+        if _is_newest_first(found):
+            found.reverse()
+            doubts.append(f"{path}: its newest line comes first; it was read from its end")
         lines.extend(found)
         doubts.extend(reader.doubts())
     return Reading(tuple(lines), tuple(doubts))
+
+
+def _is_newest_first(lines: Sequence[LogLine]) -> bool:
+    """True where a collector's clock runs backwards from the first line to the last, as viewers of logs show them."""
+    stamped = [line.arrival for line in lines if line.arrival is not None]
+    if len(stamped) < LEAST_BACKWARDS or len(stamped) < 0.9 * len(lines):
+        return False
+    first, last = clocks.seconds(stamped[0]), clocks.seconds(stamped[-1])
+    if first is None or last is None or first <= last:
+        return False
+    times = [when for stamp in stamped if (when := clocks.seconds(stamp)) is not None]
+    return len(set(times)) >= LEAST_BACKWARDS and all(before >= after for before, after in pairwise(times))
 
 
 def _disbelief(lines: Sequence[LogLine], named: int, *, is_alone: bool) -> str | None:

@@ -218,8 +218,10 @@ class _Teller:
             return False  # what goes on is the next attempt
         end = event.order + _lines_after(event)
         went_on = self.attempt.last_progress_in.get(event.line.source.path, -1) > end
+        if self._is_tidying_up(event):
+            return True
         if event.rank is None:
-            return went_on or self._is_tidying_up(event)
+            return went_on
         log = self.attempt.ranks.get(event.rank)
         if log is None:
             return False
@@ -242,8 +244,9 @@ class _Teller:
         return end < going_on and all(other.order < going_on for other in others)
 
     def _is_tidying_up(self, event: Event) -> bool:
-        """True for a launcher that misses the store after a rank had ended well: somebody has to leave first."""
-        if event.signature != "rendezvous-connection-lost" or event.facts.get("variant") == "keep-alive":
+        """True for who misses the store after a rank had ended well, and only warns: somebody has to leave first."""
+        mid_run = event.frames or event.facts.get("variant") == "keep-alive"
+        if event.signature not in ("rendezvous-connection-lost", "store-server-gone") or mid_run:
             return False
         return any(log.finished is not None and log.finished_order < event.order for log in self.attempt.ranks.values())
 

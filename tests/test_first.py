@@ -490,3 +490,26 @@ def test_launchers_summary_is_not_what_was_waited_for(catalog: Catalog) -> None:
     summary = "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed. See inner exception for details."
     assert verdict(analyze_text(text([gone, summary]), catalog))[0] == "store-server-gone"
     assert verdict(analyze_text(text([summary]), catalog))[0] == "rendezvous-connection-failed"
+
+
+def test_log_that_a_viewer_shows_from_its_end_is_read_from_its_end(catalog: Catalog) -> None:
+    """Web consoles and logcli show the newest line first; a traceback's lines are then upside down."""
+    said = [*steps(range(2), 3), *traceback(1, "KeyError: 'a'"), *closed(0)]
+    stamped = [f'2026-05-05T10:00:{at:02}Z {{pod="w-{at % 2}"}} {line}' for at, line in enumerate(said)]
+    for shown in (stamped, stamped[::-1]):
+        assert verdict(analyze_text(text(shown), catalog))[:3] == ("python-exception", 1, "one-rank")
+    two_clocks = [*stamped[6:], *stamped[:6]]  # a pod's lines behind another's: a jump back is no direction
+    assert not any("newest" in doubt for doubt in analyze_text(text(two_clocks), catalog).doubts)
+    assert any("newest line comes first" in doubt for doubt in analyze_text(text(stamped[::-1]), catalog).doubts)
+
+
+def test_warning_of_a_lost_store_after_the_end_is_no_early_exit(catalog: Catalog) -> None:
+    """The host of the store leaves first; who was still in a collective raises."""
+    end, gone = (
+        ["[rank 0] Finished training"],
+        "recvValue failed on SocketImpl(fd=3, addr=[n1]:5, remote=[n0]:2): failed to recv, got 0 bytes",
+    )
+    warned = [f"[rank1]:[W1104 03:30:00.000000000 TCPStore.cpp:125] [c10d] {gone}"]
+    raised = traceback(1, f"torch.distributed.DistNetworkError: {gone}")
+    assert analyze_text(text(steps(range(2), 3), end, warned), catalog).outcome == "healthy"
+    assert verdict(analyze_text(text(steps(range(2), 3), end, raised), catalog))[:2] == ("rank-exited-early", 0)
