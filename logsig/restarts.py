@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Counter = tuple[str, int | None]
 _ENDED = late(r"\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT ")
+STOPPED = "death signal, shutting down workers"
+"""torchrun's agent, when it is told to end."""
 _STARTS = late(
     r"OMP_NUM_THREADS|^NCCL version|Starting elastic_operator|\bWORLD_SIZE\b|\bworld[ _]size\b|"
     r"^\++ \S*(?:srun|torchrun|python3?|mpirun|accelerate|deepspeed)\b|initializing distributed|\bjob \S+ start|"
@@ -105,8 +107,8 @@ def _announced(lines: Sequence[LogLine], ends: dict[str, set[int]], starts: dict
 
 
 def ends_all(text: str) -> bool:
-    """True for a scheduler's word that it ended the whole job, or a step of it."""
-    return "CANCELLED AT " in text and _ENDED.search(text) is not None
+    """True for the word of a scheduler, or of an agent that it told so, that the whole job ended, or a step of it."""
+    return ("CANCELLED AT " in text and _ENDED.search(text) is not None) or STOPPED in text
 
 
 def _workers_between(lines: Sequence[LogLine], low: int, high: int) -> bool:

@@ -258,7 +258,8 @@ def _of_counters(case: Case) -> str | None:
 def witness_only(case: Case) -> Verdict | None:
     """Only a launcher's report is in the log."""
     if not case.stories.failed_exits:
-        told = bool(case.stories.attempt.exits)  # exits that were told, and explained as no failure
+        # exits that were told with their code or signal, and explained as no failure
+        told = any(item.code is not None or item.signal is not None for item in case.stories.attempt.exits)
         witnesses = (event for event in case.stories.witnesses if event.signature != "worker-exit" or not told)
         witness = next(witnesses, None)
         said = "Only a launcher's report of a failure is in the log."

@@ -513,3 +513,28 @@ def test_warning_of_a_lost_store_after_the_end_is_no_early_exit(catalog: Catalog
     raised = traceback(1, f"torch.distributed.DistNetworkError: {gone}")
     assert analyze_text(text(steps(range(2), 3), end, warned), catalog).outcome == "healthy"
     assert verdict(analyze_text(text(steps(range(2), 3), end, raised), catalog))[:2] == ("rank-exited-early", 0)
+
+
+def test_job_that_was_put_back_runs_again_in_a_new_attempt(catalog: Catalog) -> None:
+    """A stop from outside, then a launcher's banner: what failed afterwards wasn't the stop's doing."""
+    stop = [
+        "W1104 03:00:00.000000 9 torch/distributed/elastic/agent/server/api.py:719] Received Signals.SIGTERM death signal, shutting down workers",
+        "slurmstepd: error: *** JOB 5 ON n1 CANCELLED AT 2026-11-04T03:00:00 DUE TO PREEMPTION ***",
+    ]
+    banner = [
+        "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system being overloaded"
+    ]
+    later = [f"[rank {rank}] step={step} loss=1.0" for step in range(4, 8) for rank in range(2)]
+    failed = analyze_text(text(steps(range(2), 4), stop, banner, later, traceback(1, "KeyError: 'a'")), catalog)
+    assert (*verdict(failed)[:2], len(failed.attempts)) == ("python-exception", 1, 2)
+    stopped = analyze_text(text(banner, steps(range(2), 4), stop, traceback(1, "KeyError: 'a'")), catalog)
+    assert (stopped.outcome, len(stopped.attempts)) == ("interrupted", 1)
+
+
+def test_flux_names_a_task_without_its_code(catalog: Catalog) -> None:
+    """That a task ended is all that is told: a failure, of which the log doesn't show more."""
+    named = "0.9s: flux-shell[0]: FATAL: doom: python: rank 5 on host t22 exited and exit-timeout=30s has expired"
+    found = analyze_text(
+        text([f"{rank}: it {step} loss 2" for step in range(3) for rank in range(8)], [named]), catalog
+    )
+    assert (found.outcome, verdict(found)[0]) == ("failure", "worker-exit")
