@@ -45,8 +45,8 @@ def is_own(ending: Exit) -> bool:
 
 
 def is_by_rank(ending: Exit) -> bool:
-    """True in Intel MPI's boxes, one for each rank: their order says nothing of time."""
-    return ending.witness == "worker-exit" and ending.line.text.startswith("=   RANK ")
+    """True in Intel MPI's boxes and Composer's list, an entry for each rank: their order says nothing of time."""
+    return ending.witness == "worker-exit" and ending.line.text.startswith(("=   RANK ", "Global rank "))
 
 
 class Endings:
@@ -105,6 +105,8 @@ class Endings:
 
     def _was_terminated_first(self, ending: Exit) -> bool:
         """Where no agent sends SIGTERM, a rank reported as terminated before any other left was ended from outside."""
+        if is_by_rank(ending) and self._others_left_by_themselves():
+            return False
         others = [item for item in self._attempt.exits if item.rank != ending.rank and is_bad(item)]
         agent = self._stopped or self._has_table or self.cancelled_before(ending)
         return not agent and bool(others) and all(item.order > ending.order and item.signal != 15 for item in others)

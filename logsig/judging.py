@@ -55,7 +55,9 @@ def judge(job: JobLog, catalog: Catalog) -> list[Judged]:
 
 
 def _failed(judged: Sequence[Judged]) -> list[Judged]:
-    return [item for item in judged if item.outcome not in ("healthy", "unfinished", "empty")]
+    """The attempts that failed; one that had to make room, and was taken up again to a good end, didn't."""
+    good = {"healthy", "unfinished", "empty"} | ({"interrupted"} if judged[-1].outcome == "healthy" else set())
+    return [item for item in judged if item.outcome not in good]
 
 
 def _judge(job: JobLog, number: int, catalog: Catalog, *, has_head: bool) -> Judged:

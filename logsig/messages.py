@@ -37,9 +37,10 @@ _CHAIN = late(
 _CARETS = late(r"^\s*[~^\s|]+$")
 _ANNOUNCED = late(
     r"^-- Process (?P<p>\d+) terminated with the following error"
-    r"|\[Rank (?P<s>\d+) Error Snippet\]"
+    r"|\[Rank (?P<s>\d+) Error Snippet\]|-Begin global rank (?P<c>\d+) STD"
     r"|Traceback \(most recent call last\): \(RANK (?P<d>\d+)\)"
 )
+_ANNOUNCING = ("-- Process", "Rank ", "(RANK ", "global rank ")
 _TABLE_RANK = late(r"^\s*rank\s*: (?P<rank>\d+) \(local_rank: (?P<local>\d+)\)")
 _TABLE_TRACEBACK = late(r"^\s*traceback\s*: (?P<rest>Traceback \(most recent call last\):.*)")
 _TABLE_END = late(r"^(?:-{20,}|={20,}|\s*\[\d+\]:$|Root Cause )")
@@ -120,10 +121,10 @@ class _Grouper:
         self._begin(writer, line, text)
 
     def _note_rank(self, writer: Writer, text: str) -> None:
-        """Remembers whose traceback is announced: by torchrun's table, ``mp.spawn``, Ray's snippets."""
+        """Remembers whose traceback is announced: by torchrun's table, ``mp.spawn``, Ray's snippets, Composer."""
         if "local_rank" in text and (table := _TABLE_RANK.match(text)):
             self.table_rank[writer] = int(table["rank"])
-        elif ("-- Process" in text or "Rank " in text or "(RANK " in text) and (found := _ANNOUNCED.search(text)):
+        elif any(words in text for words in _ANNOUNCING) and (found := _ANNOUNCED.search(text)):
             self.announced[writer] = int(next(value for value in found.groups() if value is not None))
 
     # -------------------------------------------------------- continuing

@@ -375,6 +375,7 @@ class _Teller:
 
     def _derive(self) -> None:
         """Gives fatal signals and exit codes that nothing else on their rank explains."""
+        raised = any(story.own for story in self.stories.ranks.values())
         failed = [story.ending.order for story in self.stories.ranks.values() if story.own and story.ending]
         for story in self.stories.ranks.values():
             ending = story.ending
@@ -382,8 +383,7 @@ class _Teller:
                 ending is not None
                 and ending.signal == 9
                 and ending.witness != "elastic-child-failed"
-                and failed
-                and (min(failed) < ending.order or is_by_rank(ending))
+                and (raised if is_by_rank(ending) else min(failed, default=sys.maxsize) < ending.order)
             ):
                 story.stopped = True  # the launcher kills the others once one has failed by itself
             if ending is None or story.stopped or story.own:

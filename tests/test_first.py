@@ -433,7 +433,7 @@ def test_boxes_of_intel_mpi_are_in_the_order_of_ranks(catalog: Catalog) -> None:
     box = "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   RANK {0} PID 440{0} RUNNING AT c0\n=   KILLED BY SIGNAL: {1}\n"
     killed, hit = "9 (Killed)", "7 (Bus error)"
     crashed = "".join(box.format(rank, hit if rank == 2 else killed) for rank in range(4))
-    raised = text(traceback(1, "KeyError: 'a'"), [box.format(rank, killed) for rank in range(4)])
+    raised = text(traceback(1, "KeyError: 'a'"), [box.format(rank, killed) for rank in (0, 2, 3)])
     assert verdict(analyze_text(crashed, catalog))[:2] == ("bus-error", 2)
     assert verdict(analyze_text(raised, catalog))[:2] == ("python-exception", 1)
 
@@ -538,3 +538,22 @@ def test_flux_names_a_task_without_its_code(catalog: Catalog) -> None:
         text([f"{rank}: it {step} loss 2" for step in range(3) for rank in range(8)], [named]), catalog
     )
     assert (found.outcome, verdict(found)[0]) == ("failure", "worker-exit")
+
+
+def test_composer_lists_ends_by_rank_and_announces_whose_output_follows(catalog: Catalog) -> None:
+    """A SIGTERM above the failed rank's line is the launcher's; the bare traceback is of the rank named above it."""
+    ends = ["Global rank 3 (PID 10) exited with code -15", "Global rank 4 (PID 11) exited with code 1"]
+    output = ["----------Begin global rank 4 STDERR----------", *traceback(None, "KeyError: 'a'")]
+    assert verdict(analyze_text(text(ends, output), catalog))[:2] == ("python-exception", 4)
+    assert verdict(analyze_text(text(output, traceback(3, "KeyError: 'b'")), catalog))[2] != "one-rank"
+
+
+def test_job_that_made_room_and_came_to_its_end_is_healthy(catalog: Catalog) -> None:
+    """Being preempted is no failure where a later attempt ends well."""
+    stop = ["slurmstepd: error: *** JOB 9 ON c CANCELLED AT 2026-11-04T03:00:00 DUE TO PREEMPTION ***"]
+    banner = [
+        "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system being overloaded"
+    ]
+    log = text(banner, steps(range(2), 4), stop, banner, steps(range(2), 9), ["[rank 0] training complete"])
+    found = analyze_text(log, catalog)
+    assert (found.outcome, found.root_cause, len(found.attempts)) == ("healthy", None, 2)
