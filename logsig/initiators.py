@@ -6,7 +6,7 @@ Each takes a ``Case`` and gives a ``Verdict``, or nothing where it doesn't apply
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -246,14 +246,19 @@ def _symmetric(case: Case, found: Sequence[Event]) -> Verdict | None:
     rest = case.ranks - failed
     if any((story := case.story(rank)) is not None and (story.own or story.derived) for rank in rest):
         return None
-    if found[0].role == "either" and len(set(range(max(failed))) - failed) > len(failed) // 2:
-        return None  # lower ranks must exist and weren't heard: that they fared alike is a guess
+    if (found[0].role == "either" or found[0].derived) and _are_few(failed):
+        return None
     lost = rest & case.peers
     if lost and (len(lost) * 3 > len(failed) or len(failed) < 3):
         return None
     order = in_order(found)
     said = _symmetric_reason(case, found[0], order, len(rest))
     return Verdict(root=found[0], scope="all-ranks", candidates=order, failed=order, because=(said,))
+
+
+def _are_few(failed: Collection[int]) -> bool:
+    """True where many lower ranks, which must exist, weren't heard: that they fared alike is a guess."""
+    return len(set(range(max(failed))) - set(failed)) > len(failed) // 2
 
 
 def _symmetric_reason(case: Case, event: Event, failed: tuple[int, ...], rest: int) -> str:
@@ -343,7 +348,7 @@ def _by_clock(case: Case, found: Sequence[Event], failed: tuple[int, ...], names
 def _several_signals(case: Case, found: Sequence[Event]) -> Verdict:
     failed = in_order(found)
     names = name_ranks(failed).capitalize()
-    if len({event.signature for event in found}) == 1 and set(failed) >= case.ranks:
+    if len({event.signature for event in found}) == 1 and set(failed) >= case.ranks and not _are_few(failed):
         said = f"Every rank ended by {found[0].facts.get('signal')}."
         return Verdict(root=found[0], scope="all-ranks", candidates=failed, failed=failed, because=(said,))
     hard = [event for event in found if event.facts.get("signal") != "SIGABRT"]

@@ -225,7 +225,7 @@ class _Teller:
         log = self.attempt.ranks.get(event.rank)
         if log is None:
             return False
-        if log.last_step_order < 0 and log.finished is None and event.role != "initiator" and not event.frames:
+        if log.last_step_order < 0 and log.finished is None and "nccl" in event.line.layers and not event.frames:
             return went_on and not self.stories.failed_exits  # the job's steps bear no rank: all ranks took them
         failed = self._left_badly(event.rank)
         if log.last_step_line is None and not self.stories.failed_exits:

@@ -150,6 +150,11 @@ def test_the_streams_of_a_sagemaker_job_are_one_job(lay):
     assert {name: len(files) for name, (files, _) in found.items()} == {"a": 2, "x/b": 2}
 
 
+def test_the_processes_of_an_azure_job_are_one_job(lay):
+    found = lay(*(f"{job}/user_logs/std_log_process_{rank}.txt" for job in "ab" for rank in range(3)))
+    assert {name: len(files) for name, (files, _) in found.items()} == {"a/user_logs": 3, "b/user_logs": 3}
+
+
 def test_a_rotated_set_is_one_job_oldest_first(lay):
     files = ["x.log.10", "x.log.2.gz", "x.log.1", "x.log"]
     assert lay(*files)["x.log"] == (files, layout.ROTATED)

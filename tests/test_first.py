@@ -557,3 +557,11 @@ def test_job_that_made_room_and_came_to_its_end_is_healthy(catalog: Catalog) -> 
     log = text(banner, steps(range(2), 4), stop, banner, steps(range(2), 9), ["[rank 0] training complete"])
     found = analyze_text(log, catalog)
     assert (found.outcome, found.root_cause, len(found.attempts)) == ("healthy", None, 2)
+
+
+def test_two_killed_ranks_of_many_are_not_all_ranks(catalog: Catalog) -> None:
+    """Two nodes' reports name ranks 1 and 6: what became of the others isn't told."""
+    log = text(table({1: -9}, root=1, host="a"), table({6: -9}, root=6, host="b"))
+    assert verdict(analyze_text(log, catalog))[:3] == ("sigkill-unknown", None, "several-ranks")
+    log = text(table({0: -9, 1: -9}, root=0))
+    assert verdict(analyze_text(log, catalog))[2] == "all-ranks"

@@ -1,7 +1,7 @@
 """Whose job a file belongs to, by its place: takes a path below a folder, gives the key of the job and why.
 
-Knows the layouts of torchrun, Slurm, Kubernetes, Ray, W&B, SageMaker, rotated sets, a file per rank or node, and pairs
-of stdout and stderr. Reads no file, and looks at one path at a time; ``grouping`` looks at them together.
+Knows the layouts of torchrun, Slurm, Kubernetes, Ray, W&B, SageMaker, Azure, rotated sets, a file per rank or node,
+and pairs of stdout and stderr. Reads no file, and looks at one path at a time; ``grouping`` looks at them together.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ PODS = "the pods of one job in a tree like /var/log/pods"
 RAY = "the logs of a Ray session"
 WANDB = "a W&B run"
 SAGEMAKER = "the streams of a SageMaker job"
+AZURE = "the processes of an Azure Machine Learning job"
 ROTATED = "a rotated log, oldest first"
 PAIR = "stdout and stderr of one name"
 RANKS = "a file per rank or node"
@@ -58,7 +59,7 @@ def parts_of(relative: str) -> Parts:
 
 def key_of(parts: Parts) -> Key:
     """Gives the job of a file: the first layout that knows the place."""
-    for layout in (_elastic, _pods, _containers, _ray, _wandb, _sagemaker, _slurm, _ranks):
+    for layout in (_elastic, _pods, _containers, _ray, _wandb, _sagemaker, _azure, _slurm, _ranks):
         key = layout(parts)
         if key is not None:
             return key
@@ -168,6 +169,13 @@ _SLURM = re.compile(
 )
 _DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 _STREAMS = ("out", "err", "stdout", "stderr")
+
+
+def _azure(parts: Parts) -> Key | None:
+    """``user_logs/std_log_process_00.txt``, a file per process."""
+    if re.fullmatch(r"std_log_process_\d{1,6}\.txt", parts.base) is None:
+        return None
+    return Key("azure", _path(*parts.folders), AZURE)
 
 
 def _slurm(parts: Parts) -> Key | None:
