@@ -136,12 +136,20 @@ def _said_finished(attempt: Attempt) -> bool:
 def telling(judged: Sequence[Judged]) -> Judged:
     """Returns the attempt that tells the cause: the earliest failed one that names it; later ones only followed.
 
-    One that was stopped from outside tells it only where none failed by itself.
+    One that was stopped from outside tells it only where none failed by itself, and one in which ranks only waited for
+    somebody unknown only where none shows a rank's own failure.
     """
     failed = _failed(judged)
     named = [item for item in failed if item.verdict.root is not None]
     own = [item for item in named if item.outcome != "interrupted"]
-    return (own or named or failed or list(judged[-1:]))[0]
+    first = (own or named or failed or list(judged[-1:]))[0]
+    return first if not own or _has_culprit(first) else next(filter(_has_culprit, own), first)
+
+
+def _has_culprit(item: Judged) -> bool:
+    """True unless ranks only tell that they waited for, or lost, somebody who isn't known."""
+    root = item.verdict.root
+    return root is not None and (root.role == "initiator" or root.derived or item.verdict.rank is not None)
 
 
 def outcome(judged: Sequence[Judged]) -> Outcome:
