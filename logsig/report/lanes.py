@@ -84,7 +84,7 @@ def picture(diagnosis: Diagnosis) -> Picture | None:
     is_clock = timeline.unit == "seconds"
     return Picture(
         lanes=lanes,
-        length=wording.duration(length) if is_clock else "by the order of the lines; no clock was found",
+        length=wording.duration(length) if is_clock else "in the order of the lines; not all of them carry a time",
         seconds=length if is_clock else None,
         skew=_skew(timeline),
         kinds=tuple(kind for kind in KINDS if kind in shown),
