@@ -174,7 +174,7 @@ GONE = "FileNotFoundError: [Errno 2] No such file or directory: 'ckpt/latest.pt'
 REQUEUED = {
     "went on": ([PREEMPTED, *START, *steps(15, 40)], "recovered", "preempted", 2),
     "went on, no word of a start": ([PREEMPTED, *steps(15, 40)], "recovered", "preempted", 2),
-    "requeued, ended well": ([STOPPED.format("JOB REQUEUE"), *START, "Training complete"], "recovered", "preempted", 2),
+    "requeued, ended well": ([STOPPED.format("JOB REQUEUE"), *START, "Training complete"], "healthy", None, 2),
     "stopped once more": ([PREEMPTED, *START, *steps(15, 40), PREEMPTED], "interrupted", "preempted", 2),
     "failed by itself": ([PREEMPTED, *START, *steps(15, 30), *FAILED], "failure", "python-exception", 2),
     "failed at once": (
@@ -204,5 +204,5 @@ def test_a_requeued_job_is_judged_by_what_it_failed_of_itself(catalog: Catalog, 
     """Slurm appends the next start to the same file; having been stopped is no cause of a later failure."""
     lines, outcome, cause, attempts = REQUEUED[name]
     found = analyze_text(text(START, steps(1, 20), lines), catalog)
-    assert found.root_cause is not None
-    assert (found.outcome, found.root_cause.signature, len(found.attempts)) == (outcome, cause, attempts)
+    told = found.root_cause and found.root_cause.signature
+    assert (found.outcome, told, len(found.attempts)) == (outcome, cause, attempts)
