@@ -58,8 +58,15 @@ class Calendar:
 def _year(lines: Sequence[LogLine]) -> int | None:
     """The year that dates in the log show most often; in its first lines and its last ones."""
     looked_at = chain(lines[:4000], lines[4000:][-2000:])
-    found = Counter(year[1] for line in looked_at if (year := _YEAR.search(line.raw[:120])))
+    found = Counter(year for line in looked_at if (year := _year_in(line)))
     return int(found.most_common(1)[0][0]) if found else None
+
+
+def _year_in(line: LogLine) -> str | None:
+    if line.stamp is not None and line.stamp.format == "iso" and line.stamp.text.startswith("20"):
+        return line.stamp.text[:4]
+    found = _YEAR.search(line.raw[:120])
+    return found[1] if found else None
 
 
 def _dated(lines: Sequence[LogLine]) -> float | None:

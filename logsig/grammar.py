@@ -103,6 +103,7 @@ class Grammar:
         self._masks = {prefix.name: (self._mask(prefix.after), self._mask(prefix.not_after)) for prefix in prefixes}
         self._joined: dict[tuple[str, ...], Alternatives] = {}
         self._tables: dict[frozenset[str], Table] = {}
+        self._any: dict[tuple[str, ...], Callable[[str], object]] = {}
         self._states: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
 
     def _mask(self, tags: Sequence[str]) -> int:
@@ -121,6 +122,15 @@ class Grammar:
         if names and names not in self._joined:
             self._joined[names] = Alternatives(chosen, self)
         return self._joined.get(names)
+
+    def any_of(self, prefixes: Sequence[Prefix]) -> Callable[[str], object]:
+        """What matches where one of these does, and may match besides where none does."""
+        names = tuple(prefix.name for prefix in prefixes)
+        if names not in self._any:
+            parts = [_GROUP.sub("(?:", prefix.pattern or "") for prefix in prefixes]
+            is_plain = parts and not any("(?P=" in part or "(?(" in part for part in parts)
+            self._any[names] = re.compile("|".join(parts)).match if is_plain else lambda text: text
+        return self._any[names]
 
     def state(self, layers: tuple[str, ...], fields: Mapping[str, Any]) -> int:
         """What came before, as far as any prefix asks for it."""

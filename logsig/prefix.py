@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, cast
 
 from logsig import dialects, opening
 from logsig.dialects import Consistency, Prefix
@@ -75,24 +75,36 @@ class Prefixes:
         """Weak dialects that the lines show next, with their labels."""
         grammar = self.grammar
         found: dict[str, Labels | None] = {}
-        all_heads = [one.text for one in peeled]
-        first = Counter(head[0] for head in all_heads)
-        for prefix in self.all:
-            rule, opens = prefix.consistent, grammar.first[prefix.name]
-            if rule is None or prefix.name in dialect.known:
-                continue
-            if sum(count for character, count in first.items() if opening.opens(opens, character)) < rule.lines:
-                continue
-            heads = all_heads
+        texts = [one.text for one in peeled]
+        first = Counter(text[0] for text in texts)
+        weak = [prefix for prefix in self.all if prefix.consistent is not None and prefix.name not in dialect.known]
+        asked = [prefix for prefix in weak if self._may_be_shown(prefix, first)]
+        fits = grammar.any_of(asked)
+        fitting = [fits(text) is not None for text in texts]
+        for prefix in asked:
+            rule = cast("Consistency", prefix.consistent)
             if prefix.after:
-                heads = [
-                    one.text for one in peeled if grammar.may_follow(prefix, grammar.state(one.layers, one.fields))
-                ]
-            if heads:
-                labels = _labels(rule, grammar.compiled[prefix.name], heads, is_prefixed)
-                if labels:
-                    found[prefix.name] = None if rule.numbered else Labels.of(labels)
+                states = (grammar.state(one.layers, one.fields) for one in peeled)
+                heads = [number for number, state in enumerate(states) if grammar.may_follow(prefix, state)]
+            else:
+                heads = list(range(len(texts)))
+            match = grammar.compiled[prefix.name].match
+            carry = {
+                place: one
+                for place, number in enumerate(heads)
+                if fitting[number] and (one := match(texts[number])) is not None
+            }
+            labels = _labels(rule, carry, len(heads), is_prefixed)
+            if labels:
+                found[prefix.name] = None if rule.numbered else Labels.of(labels)
         return found
+
+    def _may_be_shown(self, prefix: Prefix, first: Mapping[str, int]) -> bool:
+        """True where enough lines begin with a character that the prefix can begin with."""
+        opens, rule = self.grammar.first[prefix.name], prefix.consistent
+        return rule is not None and rule.lines <= sum(
+            count for character, count in first.items() if opening.opens(opens, character)
+        )
 
     def _meaning_of_label(self, dialect: Dialect, lines: Sequence[str]) -> Literal["rank", "local_rank"]:
         """``[trainer 3]:`` shows a global rank unless torch's own rank stands behind it and differs."""
@@ -111,21 +123,24 @@ def load_prefixes() -> Prefixes:
 
 
 def _labels(
-    rule: Consistency, pattern: re.Pattern[str], heads: Sequence[str], is_prefixed: Callable[[str], bool]
+    rule: Consistency, found: Mapping[int, re.Match[str]], count: int, is_prefixed: Callable[[str], bool]
 ) -> list[str]:
-    """The labels of the lines that carry the prefix, where those are enough and as they should be; else nothing."""
-    found = {number: match for number, head in enumerate(heads) if (match := pattern.match(head))}
+    """The labels of the lines that carry the prefix, where those are enough of all and as they should be; else nothing.
+
+    ``found``: place among the lines -> its match; ``count``: how many lines there are.
+    """
     labels = {number: label_of(match) for number, match in found.items()}
     if len(labels) < rule.lines or _are_rising(list(labels.values())) != rule.numbered:
         return []
-    share = len(labels) / len(heads)
+    share = len(labels) / count
     if len(set(labels.values())) < rule.labels and not _is_alone(rule, labels, share):
         return []
-    if share >= rule.share or (pattern.groups and share >= LEAST_SHARE and _fill_their_part(rule, labels)):
+    has_groups = any(match.re.groups for match in found.values())
+    if share >= rule.share or (has_groups and share >= LEAST_SHARE and _fill_their_part(rule, labels)):
         return list(labels.values())
-    if not pattern.groups:
+    if not has_groups:
         return []
-    behind = sum(is_prefixed(heads[number][match.end() :]) for number, match in found.items())
+    behind = sum(is_prefixed(match.string[match.end() :]) for match in found.values())
     return list(labels.values()) if behind > 0.5 * len(found) else []
 
 
