@@ -45,14 +45,18 @@ _TABLE_RANK = late(r"^\s*rank\s*: (?P<rank>\d+) \(local_rank: (?P<local>\d+)\)")
 _TABLE_TRACEBACK = late(r"^\s*traceback\s*: (?P<rest>Traceback \(most recent call last\):.*)")
 _TABLE_END = late(r"^(?:-{20,}|={20,}|\s*\[\d+\]:$|Root Cause )")
 _BEGINS = late(
-    r"^(?:terminate called|Fatal Python error|\*\*\* SIG|\*\*\* Aborted at|srun: |slurmstepd|\[rank\d|={20,}|-{20,}|"
-    r"Killed$|Failures:|\$ |(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception): "
+    r"^(?:terminate called|Fatal Python error|\*\*\* SIG|\*\*\* Aborted at|srun: |slurmstepd|\[rank\d|={5,}|-{20,}|"
+    r"Killed$|[A-Z][a-z]+(?: [a-z]+)? \(core dumped\)|Failures:"
+    r"|\$ |Name:\s{3}|\(\w+(?: pid=\d[^)]*)?\) |NVRM: |kernel: |oom-kill:|"
+    r"(?:Memory cgroup )?[Oo]ut of memory: Kill|=>> PBS|(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception): "
     r"|(?:[Ee]poch|[Ss]tep|[Ii]ter(?:ation)?)\b[^\n]{0,20}\d|\{'(?:loss|eval|train)|Exception in thread|"
     r"Exception ignored|"
     r"[\w./-]+:\d+: \w*Warning: |NCCL version |\S+:\d+:\d+ \[\d+\] )"
 )
 _STARTS_ALONE = late(r"^(?:terminate called after|Fatal Python error: |\*\*\* SIG\w+ received)")
 _CPP = frozenset(("c10", "c10-plain", "glog"))
+_MILD = ("W", "I")
+"""Levels of C++ loggers below an error."""
 _ASIDE = re.compile(
     r"\s*(?:Exception ignored in|Exception in thread |--- Logging error ---|Error in atexit|Error in sys\.excepthook)"
 )
@@ -142,7 +146,9 @@ class _Grouper:
             or message.more >= MAX_BARE_CONTINUATION
         ):
             return False
-        if _opens(text) or _BEGINS.match(text) or _STEP.search(text):
+        if first.level in _MILD and not text[0].isspace():
+            return False  # warnings fit on one line
+        if _opens(text) or _BEGINS.match(text) or _STEP.search(text) or _is_pythons(text):
             return False
         message.lines.append(line)
         message.more += 1
@@ -237,7 +243,7 @@ class _Grouper:
             return False
         if current.kind == "cpp":
             return line.layers == current.exception_layers and not _is_cpp(line) and not _STEP.search(text)
-        if line.layers != current.exception_layers:
+        if line.layers != current.exception_layers or _is_record(line, current.lines[current.head]):
             return False
         if nested:
             return True
@@ -383,6 +389,17 @@ def _message(item: _Open, links: tuple[Message, ...]) -> Message:
 def _is_cpp(line: LogLine) -> bool:
     """True for a line of a C++ logger."""
     return not _CPP.isdisjoint(line.layers)
+
+
+def _is_pythons(text: str) -> bool:
+    """True for the last line of a Python exception; NCCL's and torch's own words look alike and go on a C++ message."""
+    found = _EXCEPTION.match(text) if text[:1].isalpha() and ("Error" in text or "Exception" in text) else None
+    return found is not None and not found["type"].startswith(("nccl", "torch.", "c10"))
+
+
+def _is_record(line: LogLine, head: LogLine) -> bool:
+    """True for a logger's next record behind one that names an exception: of another level, or naming one too."""
+    return line.level is not None and (line.level != head.level or (line.stamp is not None and _is_pythons(line.text)))
 
 
 def _is_bare_behind(line: LogLine, head: LogLine) -> bool:

@@ -117,3 +117,39 @@ def test_cpp_line_inside_a_traceback_is_a_message_of_its_own() -> None:
     )
     found = {message.text: message.exception for message in grouped(log)}
     assert found == {"Reducer: using regular allocator": None, "KeyError: 'a'": "KeyError"}
+
+
+def test_warning_of_a_cpp_logger_has_no_bare_continuation() -> None:
+    """What stands behind a rank's harmless warning is somebody else's, but for indented lines."""
+    warning = "[rank1]:[W811 08:08:09.100200300 ProcessGroupNCCL.cpp:4715] using GPU 1 to perform barrier\n"
+    log = warning + "NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.\n"
+    assert [message.first.rank for message in grouped(log)] == [1, None]
+    (found,) = grouped(warning + "  grad.sizes() = [64]\n")
+    assert found.text.endswith("grad.sizes() = [64]")
+
+
+def test_error_of_a_cpp_logger_ends_where_another_begins_to_speak() -> None:
+    """The kernel, a shell, Ray's raylet and a Python exception are no continuation of a watchdog's line."""
+    error = "[rank2]:[E1118 20:32:23.957028747 ProcessGroupNCCL.cpp:685] [Rank 2] Watchdog caught\n"
+    others = (
+        "$ kubectl describe pod a-worker-2",
+        "NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.",
+        "(raylet) A worker died or was killed",
+        "Memory cgroup out of memory: Killed process 48213 (python)",
+        "Bus error (core dumped)",
+        "OSError: [Errno 28] No space left on device",
+    )
+    for other in others:
+        assert [message.text for message in grouped(error + other + "\n")][-1] == other
+    for own in ("ncclRemoteError: A call failed", "Exception raised from checkTimeout at x.cpp:1"):
+        (found,) = grouped(error + own + "\n")
+        assert found.text.endswith(own)
+
+
+def test_record_of_a_logger_is_a_message_of_its_own() -> None:
+    """Two records that name an exception, and one of another level behind them."""
+    log = "".join(
+        f"2025-05-01 10:00:0{second},101 {text}\n"
+        for second, text in enumerate(("WARNING ReadError: of 1", "WARNING ReadError: of 2", "INFO read it"))
+    )
+    assert [message.text for message in grouped(log)] == ["ReadError: of 1", "ReadError: of 2", "read it"]
