@@ -24,6 +24,9 @@ SAME_CLOCK = 1.0
 SIGNAL_GAP = 2.0
 """Seconds between reports of dead processes that order them: launchers poll, torchrun's table has whole seconds."""
 
+OF_OTHERS = ("gpu", "scheduler")
+"""Families of what a kernel or a scheduler says about processes: no rank says it of itself."""
+
 Value = tuple[Any, ...]
 
 
@@ -378,7 +381,8 @@ def _unlabelled(case: Case, loose: Sequence[Event]) -> Verdict:
     same = [event for event in loose if kind(event) == kind(first)]
     known = case.ranks
     copies = max(Counter(event.line.layers for event in same).values())  # a rank may log it, and die of it too
-    if copies > 1 and copies >= len(known):
+    by_ranks = case.entry(first).family not in OF_OTHERS
+    if by_ranks and copies > 1 and copies >= len(known):
         every = tuple(sorted(known))
         said = f"The same error was printed {copies} times, once for each rank: a fault of the program or its settings."
         return Verdict(root=first, scope="all-ranks", candidates=every, failed=every, because=(said,))
@@ -417,7 +421,7 @@ def _by_elimination(case: Case, loose: Sequence[Event]) -> tuple[int | None, str
     failing = tuple(
         sorted(rank for rank in quiet if (story := case.story(rank)) and story.ending and (story.ending.code or 0) > 0)
     )
-    if not loose[0].frames and case.entry(loose[0]).family in ("gpu", "scheduler"):
+    if not loose[0].frames and case.entry(loose[0]).family in OF_OTHERS:
         return None, "", ()  # a node's words: which of its ranks they concern only a map can tell
     begin = f"The {'traceback' if loose[0].frames else 'failing line'} carries no rank; "
     if len(failing) == 1 and len(loose) == 1:

@@ -272,7 +272,8 @@ class _Builder:
     def _event_rank(self, matched: Matched) -> int | None:
         if matched.message.rank is not None:
             return matched.message.rank
-        for line in (matched.line, matched.message.lines[0]):
+        by_others = matched.entry.family == "scheduler"  # a bare line of it behind a rank's is not the rank's
+        for line in (matched.line, *(() if by_others else matched.message.lines[:1])):
             rank = self.identity.rank_of(line)
             if rank is not None:
                 return rank

@@ -565,3 +565,18 @@ def test_two_killed_ranks_of_many_are_not_all_ranks(catalog: Catalog) -> None:
     assert verdict(analyze_text(log, catalog))[:3] == ("sigkill-unknown", None, "several-ranks")
     log = text(table({0: -9, 1: -9}, root=0))
     assert verdict(analyze_text(log, catalog))[2] == "all-ranks"
+
+
+def test_words_of_a_scheduler_behind_a_ranks_line_are_not_the_ranks(catalog: Catalog) -> None:
+    """Ray tells twice of one lost worker; a pod's name tells the rank where pods are ranks."""
+    watchdog = "[rank{0}]:[E1118 20:32:23.957028747 ProcessGroupNCCL.cpp:685] [Rank {0}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600031 milliseconds before timing out."
+    ray = [
+        watchdog.format(0),
+        "A worker died or was killed while executing a task by an unexpected system error. Worker PID: 15",
+        "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.",
+    ]
+    assert verdict(analyze_text(text(ray), catalog))[:3] == ("ray-worker-died", None, "unknown")
+    pods = [f"a-worker-{rank - 1} pytorch {watchdog.format(rank)}" for rank in (1, 2)]
+    described = ["Name:         a-worker-2", "    State:          Terminated", "      Reason:       OOMKilled"]
+    assert verdict(analyze_text(text(pods, described), catalog))[:3] == ("k8s-oom-killed", 3, "one-rank")
+    assert verdict(analyze_text(text(pods, described[1:]), catalog))[1] is None
