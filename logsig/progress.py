@@ -58,7 +58,7 @@ LEFT_WELL = late(r"\bexited with code 0\b|\bstopped \(rc=0\)|\bexits successfull
 """A launcher's words for a good end (foreman and concurrently, honcho, DeepSpeed)."""
 SAYS_END = late(
     r"exited with|rc=0|exits|finish|complete|done|exhaust|ran out|no more|end of|early|ended|_runtime|reached|"
-    r"success|took",
+    r"success|took|passed",
     re.IGNORECASE,
 )
 FINISHED = late(
@@ -66,7 +66,8 @@ FINISHED = late(
     r"train(?:ing)? (?:run )?complete|all (?:epochs|steps) (?:done|complete\w*)|"
     r"job (?:finished|complete[d]?)(?: successfully)?|max_epochs=\d+` reached|max_steps=\d+` reached|"
     r"'train_runtime'|training took|exits successfully|run completed|finished successfully)\b"
-    r"|^(?:done|finished|complete[d]?|success)[.!]?$",
+    r"|^(?:done|finished|complete[d]?|success)[.!]?$"
+    r"|^(?:=+ )?(?:\d+ (?:passed|skipped|deselected|xfailed|xpassed|warnings?)(?:, | (?=in ))){1,6}in [\d.]+s\b",
     re.IGNORECASE,
 )
 EXHAUSTED = late(
