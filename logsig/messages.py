@@ -49,6 +49,7 @@ _BEGINS = late(
     r"Killed$|[A-Z][a-z]+(?: [a-z]+)? \(core dumped\)|Failures:"
     r"|\$ |Name:\s{3}|\(\w+(?: pid=\d[^)]*)?\) |NVRM: |kernel: |oom-kill:|"
     r"(?:Memory cgroup )?[Oo]ut of memory: Kill|=>> PBS|(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception): "
+    r"|\d+ (?:passed|failed|skipped|deselected)\b"
     r"|(?:[Ee]poch|[Ss]tep|[Ii]ter(?:ation)?)\b[^\n]{0,20}\d|\{'(?:loss|eval|train)|Exception in thread|"
     r"Exception ignored|"
     r"[\w./-]+:\d+: \w*Warning: |NCCL version |\S+:\d+:\d+ \[\d+\] )"
@@ -243,6 +244,8 @@ class _Grouper:
             return False
         if current.kind == "cpp":
             return line.layers == current.exception_layers and not _is_cpp(line) and not _STEP.search(text)
+        if _is_marked_on(line, current):
+            return True
         if line.layers != current.exception_layers or _is_record(line, current.lines[current.head]):
             return False
         if nested:
@@ -395,6 +398,13 @@ def _is_pythons(text: str) -> bool:
     """True for the last line of a Python exception; NCCL's and torch's own words look alike and go on a C++ message."""
     found = _EXCEPTION.match(text) if text[:1].isalpha() and ("Error" in text or "Exception" in text) else None
     return found is not None and not found["type"].startswith(("nccl", "torch.", "c10"))
+
+
+def _is_marked_on(line: LogLine, current: _Open) -> bool:
+    """True for ``[ERROR] …`` inside an exception's own message (torch_npu), which excepthook writes in one go."""
+    layers = current.exception_layers
+    by_hook = bool(current.frames) and layers[-1:] == (_EXCEPTHOOK,)
+    return by_hook and line.layers == (*layers, "level") and line.stamp is None
 
 
 def _is_record(line: LogLine, head: LogLine) -> bool:

@@ -153,3 +153,15 @@ def test_record_of_a_logger_is_a_message_of_its_own() -> None:
         for second, text in enumerate(("WARNING ReadError: of 1", "WARNING ReadError: of 2", "INFO read it"))
     )
     assert [message.text for message in grouped(log)] == ["ReadError: of 1", "ReadError: of 2", "read it"]
+
+
+def test_exception_of_an_npu_holds_marked_lines() -> None:
+    """torch_npu writes ``[ERROR] …`` and error codes into the message."""
+    log = (
+        '[rank0]: Traceback (most recent call last):\n[rank0]:   File "/m/t.py", line 4, in f\n[rank0]:     sync()\n'
+        "[rank0]: RuntimeError: NPU function error: AclrtSynchronizeDevice, error code is 507048\n"
+        "[rank0]: [ERROR] 2025-06-25-10:45:23 (PID:13070, Device:0, RankID:0) ERR00100 PTA call acl api failed\n"
+        "[rank0]: EI0002: [PID: 13070] The wait execution of the Notify register times out.\n"
+    )
+    (found,) = grouped(log)
+    assert found.text.splitlines()[-1].startswith("EI0002: ")
