@@ -25,6 +25,8 @@ _TRACEBACK = late(r"^\W*(?:[\w .:/()\[\]-]{0,80}: )?(?:Original )?Traceback \(mo
 _FRAME = late(r'^\s*File "(?P<path>[^"\n]+)", line (?P<line>\d+)(?:,? in (?P<function>.+))?')
 _HEADLESS = late(r'^  File "[^"\n]+", line \d+, in \S')
 """A frame whose traceback's first line is lost."""
+_UNREADABLE = late(r'^  File "[^"\n]+", line \d+$')
+"""Where Python could not read a program: nothing had run, so there is no traceback."""
 _EXCEPTION = late(
     r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit|Warning|Failure|Failed|Timeout|"
     r"Closed|Stop\w*|NotFound\w*|Fault|Abort\w*|OutOfResources|Empty|Full|Panic\w*)\w*"
@@ -50,6 +52,7 @@ _BEGINS = late(
     r"|\$ |Name:\s{3}|\(\w+(?: pid=\d[^)]*)?\) |NVRM: |kernel: |oom-kill:|"
     r"(?:Memory cgroup )?[Oo]ut of memory: Kill|=>> PBS|(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception): "
     r"|\d+ (?:passed|failed|skipped|deselected)\b"
+    r'|  File "[^"\n]+", line \d+$'
     r"|(?:[Ee]poch|[Ss]tep|[Ii]ter(?:ation)?)\b[^\n]{0,20}\d|\{'(?:loss|eval|train)|Exception in thread|"
     r"Exception ignored|"
     r"[\w./-]+:\d+: \w*Warning: |NCCL version |\S+:\d+:\d+ \[\d+\] )"
@@ -310,7 +313,9 @@ class _Grouper:
             message.aside = bool(_ASIDE.match(self.said.get(writer, "")))
             self._push(writer, message, keep_frames=True)
             return
-        if text.startswith('  File "') and self._lost_head(writer) and _HEADLESS.match(text):
+        if text.startswith('  File "') and (
+            _UNREADABLE.match(text) or (self._lost_head(writer) and _HEADLESS.match(text))
+        ):
             message = _Open([line], "frames", order=self.order, headless=True)
             self._push(writer, message, keep_frames=True)
             self._feed_frames([message], line, text)

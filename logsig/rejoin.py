@@ -6,6 +6,7 @@ Maps text to text; which line of the file a piece began in is the caller's to re
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -160,12 +161,22 @@ def unflattened(text: str) -> list[str]:
     """Lines of a text squeezed into one: a list's ``repr``, backslash and ``n``, or blanks in place of line ends."""
     if (match := _LIST.search(text)) and (listed := _from_list(text, match.start())):
         return listed
-    if "\\n" in text and not text.startswith("    ") and _FLAT.search(text):
+    if "\\n" in text and not text.startswith("    ") and _FLAT.search(text) and not _is_data(text):
         return [_unescaped(line) for line in _ESCAPED_BREAK.split(text)]
     if match := _ON_ONE_LINE.search(text):
         head = [text[: match.start()].rstrip()] if text[: match.start()].strip() else []
         return head + _from_one_line(text[match.start() :])
     return [text]
+
+
+def _is_data(text: str) -> bool:
+    """True for a whole JSON object that is nobody's log line (samples of an evaluation): what it quotes isn't said."""
+    if not (text.startswith("{") and text.rstrip().endswith("}")) or '"message"' in text:
+        return False
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _from_list(text: str, start: int) -> list[str] | None:

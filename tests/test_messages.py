@@ -165,3 +165,12 @@ def test_exception_of_an_npu_holds_marked_lines() -> None:
     )
     (found,) = grouped(log)
     assert found.text.splitlines()[-1].startswith("EI0002: ")
+
+
+def test_syntax_error_has_no_traceback() -> None:
+    """Python could not read the program: the place, the line, the error; each process says so."""
+    log = (
+        "  File \"/w/train.py\", line 41\n    def step(self, batch\n            ^\nSyntaxError: '(' was never closed\n"
+    )
+    found = grouped("[rank0] starting\n" + log + log)[1:]
+    assert [(message.text, message.raised) for message in found] == [("SyntaxError: '(' was never closed", True)] * 2
