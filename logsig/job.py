@@ -253,7 +253,7 @@ class _Builder:
 
     def _is_mere_label(self, message: Message) -> bool:
         """Where ordinary lines carry the mark of torch's excepthook too, the mark says nothing of dying."""
-        return bool(message.frames and message.exception) and message.first.source.path in self.labelled
+        return bool(message.exception) and message.first.source.path in self.labelled
 
     def _time_of(self, matched: Matched) -> float | None:
         """By the line's stamp, else by the time that the message itself names."""

@@ -580,3 +580,10 @@ def test_words_of_a_scheduler_behind_a_ranks_line_are_not_the_ranks(catalog: Cat
     described = ["Name:         a-worker-2", "    State:          Terminated", "      Reason:       OOMKilled"]
     assert verdict(analyze_text(text(pods, described), catalog))[:3] == ("k8s-oom-killed", 3, "one-rank")
     assert verdict(analyze_text(text(pods, described[1:]), catalog))[1] is None
+
+
+def test_error_that_a_labelled_rank_names_and_goes_on_from_is_none(catalog: Catalog) -> None:
+    """Where all lines carry torch's mark, it doesn't say that a rank died of what it names."""
+    before, after = ([f"[rank{rank}]: step {step} loss 1.0" for rank in (0, 1)] for step in (1, 2))
+    log = text(before, ["[rank1]: OSError: [Errno 28] No space left on device: '/tmp/prof.json'"], after)
+    assert analyze_text(log, catalog).outcome != "failure"
