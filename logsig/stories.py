@@ -311,15 +311,16 @@ class _Teller:
     def _dismiss_aborts(self) -> None:
         """An abort that nobody's label claims, after some rank had lost or waited for a peer, is its teardown.
 
-        So is a worker that Ray misses after a watchdog had given up: that takes its process down.
+        So is a worker that Ray misses after its watchdog had given up: that takes its process down.
         """
         aborts = self.catalog.derived.get("exit-sigabrt", ())
         peers = [event for story in self.stories.ranks.values() for event in story.peer] + self.stories.loose_peer
         lost = min((event.order for event in peers), default=sys.maxsize)
-        gave_up = min((event.order for event in peers if event.signature in _WATCHDOG), default=sys.maxsize)
         for event in [item for item in self.stories.nobody if item.rank is None]:
-            begin = lost if event.signature in aborts else gave_up if event.signature == "ray-worker-died" else None
-            if begin is not None and begin < event.order:
+            begin = lost if event.signature in aborts else sys.maxsize
+            if event.signature == "ray-worker-died":
+                begin = _gave_up(event.facts.get("pid"), peers)
+            if begin < event.order:
                 self.stories.nobody.remove(event)
                 self.stories.loose_peer.append(event)
 
@@ -435,6 +436,16 @@ class _Teller:
 def _print(event: Event) -> tuple[str, str]:
     """What makes two prints of one failure equal: the signature and the text without its numbers."""
     return event.signature, _DIGITS.sub("#", event.text[:200])
+
+
+def _gave_up(pid: int | None, peers: Sequence[Event]) -> int:
+    """Gives the order of the first watchdog that gave up in this process, or in any where none is named."""
+    orders = (
+        event.order
+        for event in peers
+        if event.signature in _WATCHDOG and (None in (pid, event.line.pid) or event.line.pid == pid)
+    )
+    return min(orders, default=sys.maxsize)
 
 
 def _lines_after(event: Event) -> int:
