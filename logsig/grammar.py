@@ -13,7 +13,10 @@ from typing import Any, NamedTuple
 from logsig import opening
 from logsig.dialects import NUMBERS, Prefix, fact_of
 from logsig.late import late
+from logsig.progress import SHAPES, shape_of
 
+NEAR = 1000
+"""Characters looked at behind a place where text may be glued on, or of a line that is remembered by its shape."""
 PLAIN_NUMBERS = NUMBERS - {"label", "nth"}
 """Facts whose text becomes a number and nothing else."""
 
@@ -90,6 +93,21 @@ class Alternatives:
 Table = dict[tuple[int, str], Alternatives | None]
 
 
+def _any_of(patterns: Sequence[re.Pattern[str]]) -> Callable[[str], bool]:
+    known: dict[bytes, bool] = {}
+
+    def fits(text: str) -> bool:
+        shape = shape_of(text)
+        found = known.get(shape)
+        if found is None:
+            found = any(pattern.match(text) for pattern in patterns)
+            if len(known) < SHAPES and len(text) <= NEAR:
+                known[shape] = found
+        return found
+
+    return fits
+
+
 class Grammar:
     """All dialects compiled, as far as they were needed; shared by the peelers of all files."""
 
@@ -103,7 +121,7 @@ class Grammar:
         self._masks = {prefix.name: (self._mask(prefix.after), self._mask(prefix.not_after)) for prefix in prefixes}
         self._joined: dict[tuple[str, ...], Alternatives] = {}
         self._tables: dict[frozenset[str], Table] = {}
-        self._any: dict[tuple[str, ...], Callable[[str], object]] = {}
+        self._any: dict[tuple[str, ...], Callable[[str], bool]] = {}
         self._states: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
 
     def _mask(self, tags: Sequence[str]) -> int:
@@ -123,13 +141,11 @@ class Grammar:
             self._joined[names] = Alternatives(chosen, self)
         return self._joined.get(names)
 
-    def any_of(self, prefixes: Sequence[Prefix]) -> Callable[[str], object]:
-        """What matches where one of these does, and may match besides where none does."""
+    def any_of(self, prefixes: Sequence[Prefix]) -> Callable[[str], bool]:
+        """What tells whether one of these matches; of lines of one shape only one is tried."""
         names = tuple(prefix.name for prefix in prefixes)
         if names not in self._any:
-            parts = [_GROUP.sub("(?:", prefix.pattern or "") for prefix in prefixes]
-            is_plain = parts and not any("(?P=" in part or "(?(" in part for part in parts)
-            self._any[names] = re.compile("|".join(parts)).match if is_plain else lambda text: text
+            self._any[names] = _any_of([self.compiled[name] for name in names])
         return self._any[names]
 
     def state(self, layers: tuple[str, ...], fields: Mapping[str, Any]) -> int:

@@ -120,6 +120,7 @@ class _Builder:
         self.labelled = {item.line.source.path for item in notes.progress if messages.is_by_hook(item.line)}
         for item in notes.progress:
             self._add_progress(item)
+        self._add_courses()
         for order, line in notes.finished:
             attempt = self._attempt(line, order)
             self.progress[attempt] = max(self.progress[attempt], order)
@@ -150,30 +151,35 @@ class _Builder:
         known.pid = line.pid if line.pid is not None and "nccl" in line.layers else known.pid
 
     def _add_progress(self, item: Progress) -> None:
-        attempt, path = self._attempt(item.line, item.order), item.line.source.path
-        rank = self.identity.rank_of(item.line)
-        course = self.courses[attempt, path, rank, item.counter]
-        course.take(item)
-        self.progress[attempt] = max(self.progress[attempt], course.advanced)
-        self.progress_in[attempt][path] = max(course.advanced, self.progress_in[attempt].get(path, -1))
-        self.going_on[attempt][path] = max(course.going_on, self.going_on[attempt].get(path, -1))
-        when = self.dates.seconds(item.line)
+        line = item.line
+        attempt, rank = self._attempt(line, item.order), self.identity.rank_of(line)
+        self.courses[attempt, line.source.path, rank, item.counter].take(item)
+        when = self.dates.seconds(line)
         if when is not None:
             self.progress_time[attempt] = max(when, self.progress_time.get(attempt, when))
-            steps = self.step_times[attempt][item.line.node or item.line.source.path]
+            steps = self.step_times[attempt][line.node or line.source.path]
             steps.setdefault(item.step, when)
             if len(steps) > KEPT_STEPS:
                 steps.pop(next(iter(steps)))
         if rank is None:
             return
         known = self.ranks[attempt][rank]
-        known.advanced = max(known.advanced, course.advanced)
         if known.step is None or item.step >= known.step.step:
             if known.step is None or item.step > known.step.step:
                 known.steps.append(item.step)
             known.step = item
             if when is not None:
                 known.times.append(when)
+
+    def _add_courses(self) -> None:
+        """Adds how far each attempt, file and rank came by all its counters."""
+        for (attempt, path, rank, _), course in self.courses.items():
+            self.progress[attempt] = max(self.progress[attempt], course.advanced)
+            self.progress_in[attempt][path] = max(course.advanced, self.progress_in[attempt].get(path, -1))
+            self.going_on[attempt][path] = max(course.going_on, self.going_on[attempt].get(path, -1))
+            if rank is not None:
+                known = self.ranks[attempt][rank]
+                known.advanced = max(known.advanced, course.advanced)
 
     def _tops(self, attempt: int) -> dict[tuple[str, int | None], int]:
         tops: dict[tuple[str, int | None], int] = {}

@@ -14,16 +14,13 @@ from typing import Any, Literal, NamedTuple
 
 from logsig import envelope, pods
 from logsig.dialects import NUMBERS, Prefix, fact_of
-from logsig.grammar import Alternatives, Grammar
+from logsig.grammar import NEAR, Alternatives, Grammar
 from logsig.model import Stamp
 from logsig.progress import shape_of
 from logsig.record import dataclass
 
 MAX_LAYERS = 12
 """Deeper nesting than any real log has; a bound for hostile lines."""
-
-NEAR = 1000
-"""Characters looked at behind a place where text may be glued on: a bound for lines of many megabytes."""
 
 LEVELS = {
     **dict.fromkeys(("DEBUG", "TRACE", "NOTSET", "VERBOSE", "V", "D", "10", "7"), "D"),

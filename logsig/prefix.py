@@ -80,7 +80,7 @@ class Prefixes:
         weak = [prefix for prefix in self.all if prefix.consistent is not None and prefix.name not in dialect.known]
         asked = [prefix for prefix in weak if self._may_be_shown(prefix, first)]
         fits = grammar.any_of(asked)
-        fitting = [fits(text) is not None for text in texts]
+        fitting = [fits(text) for text in texts]
         for prefix in asked:
             rule = cast("Consistency", prefix.consistent)
             if prefix.after:
