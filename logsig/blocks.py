@@ -118,7 +118,7 @@ def _cut(  # noqa: PLR0913 (called above)
         size = filled + (len(lead) if is_small else BLOCK)
         buffer = buffers.popleft()
         if len(buffer) < size:
-            buffer = bytearray(size if is_small else size + ROOM)
+            buffer = bytearray(size) if is_small else _buffer(size + ROOM)
         buffers.append(buffer)
         kept = kept[-filled:]
         buffer[filled - len(kept) : filled] = kept
@@ -132,10 +132,25 @@ def _cut(  # noqa: PLR0913 (called above)
             is_clean = offset == 0 or buffer[reach - 1] == NEWLINE
             yield Block(buffer, reach, stop, offset, is_clean, _newlines(buffer, reach, stop))
         if is_last:
+            if len(buffers) == 1 and not is_small:  # else another thread may still look at them
+                _spare.append(buffers[0])
             return
         offset += stop - reach
         rest = end - stop
         kept = bytes(memoryview(buffer)[stop - reach : end])
+
+
+_spare: list[bytearray] = []
+"""Buffers of inputs that were read to their end: to clear a new one takes longer than to fill it with a log."""
+
+
+def _buffer(size: int) -> bytearray:
+    """Gives a buffer of at least so many bytes, with anything in it."""
+    while _spare:
+        buffer = _spare.pop()
+        if len(buffer) >= size:
+            return buffer
+    return bytearray(size)
 
 
 def _newlines(buffer: bytearray, start: int, stop: int) -> int:

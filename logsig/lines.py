@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from logsig import boxes, buildkit, clocks, escapes, journal, rejoin
@@ -108,7 +109,7 @@ def _disbelief(lines: Sequence[LogLine], named: int, *, is_alone: bool) -> str |
         for line in lines
     ):
         return "its lines other ranks; the lines are believed"
-    if any(len({getattr(line, who) for line in lines} - {None}) > 1 for who in ("local_rank", "task", "node_rank")):
+    if any(len(set(map(attrgetter(who), lines)) - {None}) > 1 for who in ("local_rank", "task", "node_rank")):
         return "its lines are of several writers; the lines are believed"
     if is_alone and not naming.is_of_one_rank(lines[0].source.path if lines else ""):
         return "but its lines name no rank, and a rank's own file is called otherwise; the name isn't believed"

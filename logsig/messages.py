@@ -120,8 +120,9 @@ class _Grouper:
         if line.gap:
             self.close_file(line.source.path)
         text = line.text
-        self._note_rank(writer, text)
-        if self._continues_cpp(line, text) or self._continues_bare(order, line, text):
+        if "ank" in text or "RANK" in text or "-- Process" in text:
+            self._note_rank(writer, text)
+        if self.last is not None and (self._continues_cpp(line, text) or self._continues_bare(order, line, text)):
             return
         stack = self.open.get(writer)
         if stack and self._feed(writer, stack, line, text):

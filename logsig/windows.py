@@ -62,11 +62,21 @@ class Limits(NamedTuple):
             head=min(one.head, max(4 * one.head // inputs, 2 << 10)),
             tail=min(one.tail, max(4 * one.tail // inputs, 4 << 10)),
             tail_most=min(one.tail_most, max(8 * one.tail_most // inputs, 4 << 10)),
-            widths=one.widths if inputs <= 8 else one.widths[1:] if inputs <= 256 else one.widths[2:],
+            widths=_shared_widths(one.widths, inputs),
             again=max(4 * one.again // inputs, 16 << 10),
             again_in_all=max(4 * one.again_in_all // inputs, 64 << 10),
             in_all=min(one.in_all, max(4 * one.in_all // inputs, 128 << 10)),
         )
+
+
+def _shared_widths(widths: tuple[tuple[int, int, int], ...], inputs: int) -> tuple[tuple[int, int, int], ...]:
+    """The windows of each of many inputs: a traceback of forty frames takes some six kilobytes before its last line."""
+    if inputs <= 8:
+        return widths
+    if inputs > 256:
+        return widths[2:]
+    many, before, after = widths[1]
+    return ((many, before if inputs <= 32 else 6 << 10, after), *widths[2:])
 
 
 class Findings(NamedTuple):
