@@ -432,18 +432,21 @@ def test_a_small_input_starts_no_thread(monkeypatch):
     assert list(ahead.ahead(iter(("block",)))) == ["block"]
 
 
-def test_a_buffer_that_is_used_again_shows_nothing_of_the_input_before(tmp_path):
-    """One process reads many files; each is longer or shorter than the last, and larger than a block."""
-    sizes = {"a": 1.6, "b": 1.1, "c": 2.4, "d": 0.4}
-    for name, blocks in sizes.items():
-        words = b"NEEDLE " if name in "ac" else b"nothing "
-        lines = int(blocks * BLOCK) // 50
+@pytest.mark.usefixtures("small")
+def test_a_buffer_that_is_used_again_shows_nothing_of_the_input_before(tmp_path, monkeypatch):
+    """One process without threads reads many files; each is longer or shorter than the last."""
+    monkeypatch.setattr(skim, "cores", lambda: 1)
+    monkeypatch.setattr(blocks, "_spare", [])
+    for name, size in {"a": 1.6, "b": 1.1, "c": 2.4, "d": 0.4}.items():
+        words = b"NEEDLE" if name in "ac" else b"nothing"
+        lines = int(size * 8 * BLOCK) // 50
         (tmp_path / name).write_bytes(b"".join(b"%s %s %040d\n" % (name.encode(), words, at) for at in range(lines)))
     for names in ("abcd", "dcba"):
         alone = [scan.scan([str(tmp_path / name)], ["NEEDLE"], jobs=1) for name in names]
         together = scan.scan([str(tmp_path / name) for name in names], ["NEEDLE"], jobs=1)
+        assert len(blocks._spare) == 1
         assert together.hits == {"NEEDLE": sum(one.hits.get("NEEDLE", 0) for one in alone)}
-        assert together.sizes == {path: size for one in alone for path, size in one.sizes.items()}
+        assert together.excerpts == tuple(excerpt for one in alone for excerpt in one.excerpts)
         for excerpt in together.excerpts:
             whole = (tmp_path / excerpt.origin.path).read_bytes()
             assert excerpt.data == whole[excerpt.offset : excerpt.offset + len(excerpt.data)]
