@@ -14,15 +14,12 @@ from logsig.verdict import Verdict
 
 
 def timeline(stories: Stories, verdict: Verdict) -> Timeline | None:
-    """Returns the marks of all ranks; none where no rank has any."""
+    """Returns the marks of all ranks; none where nothing happened to any but steps."""
     events = [event for event in stories.events() if event.rank is not None]
-    reached = [story.log for story in stories.ranks.values() if story.log.last_step_order >= 0]
-    timed = all(event.time is not None for event in events) and (
-        bool(events) or all(log.last_step_time is not None for log in reached)
-    )
+    timed = bool(events) and all(event.time is not None for event in events)
     painter = _Painter(verdict, stories.attempt.number, timed)
     marks = [mark for story in stories.ranks.values() for mark in painter.lane(story)]
-    if not marks:
+    if all(mark.kind == "step" for mark in marks):
         return None
     marks.sort(key=lambda mark: (mark.rank, mark.start, mark.kind))
     return Timeline("seconds" if timed else "order", tuple(marks), dict(verdict.skew))

@@ -71,12 +71,25 @@ def left_early(case: Case) -> Verdict | None:
     stories = [story for story in case.stories.ranks.values() if story.rank in quiet]
     gone = [story for story in stories if story.log.exhausted or story.log.finished]
     said = bool(gone)
-    if not gone and case.has_table():
+    if not gone and case.has_table() and _all_but_one_are_told_of(case):
         gone = [story for story in stories if story.ending is None and _is_missing_from_table(case, story.rank)]
     if len(gone) != 1:
         return None
     verdict = _suspect(None, gone[0].rank, "high" if said else "medium", _leaving(gone[0]))
     return replace(verdict, finding="early-exit", suspects=())
+
+
+def _all_but_one_are_told_of(case: Case) -> bool:
+    """True where agents list the ends of all processes but one, or tell that they stopped them: that one was gone."""
+    attempt = case.stories.attempt
+    ended = {(item.node, item.pid) for item in attempt.exits if item.pid is not None}
+    pids = {pid for _, pid in ended}
+    stopped = {
+        (event.line.source.path, event.facts.get("pid"))
+        for event in attempt.events
+        if event.signature == "elastic-sigterm" and event.facts.get("pid") not in pids
+    }
+    return len(ended) + len(stopped) == len(case.ranks) - 1
 
 
 def _is_missing_from_table(case: Case, rank: int) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,43 @@ def test_the_wheel_carries_the_library_as_files_and_as_json(hook: tuple) -> None
     assert {entry.id: entry for entry in pack.entries} == dict(logsig.load_catalog().signatures)
     made.finalize("standard", build_data, "")
     assert not built["logsig/_library/library.jsonl"].exists()
+
+
+def test_the_build_asks_for_all_that_it_imports() -> None:
+    """An isolated build has nothing else: what the library's reader imports must be named."""
+    code = (
+        "import json, sys; from importlib import metadata; from pathlib import Path; "
+        "from logsig import catalog, dialects, library; "
+        "library.build({}, 'x', 'd', is_ours=True); dialects.build(); "
+        "print(json.dumps([{name.partition('.')[0] for name in sys.modules} "
+        "& set(metadata.packages_distributions()), metadata.packages_distributions()], default=sorted))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    modules, owners = json.loads(found.stdout)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    asked = {_name(one) for one in project["build-system"]["requires"]}
+    missing = {owner for module in modules for owner in owners[module] if _name(owner) not in _with_needs(asked)}
+    assert missing - {"logsig", "pip", "setuptools"} == set()
+    assert "jinja2" in asked
+
+
+def _name(requirement: str) -> str:
+    return re.split(r"[^\w-]", requirement)[0].lower().replace("_", "-")
+
+
+def _with_needs(names: set[str]) -> set[str]:
+    """Adds what these distributions need themselves."""
+    needs = {_name(one) for name in names for one in metadata.requires(name) or () if "extra ==" not in one}
+    more = {need for need in needs - names if _is_installed(need)}
+    return _with_needs(names | more) if more else names
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def test_an_editable_install_reads_the_checkout(hook: tuple) -> None:
