@@ -95,7 +95,7 @@ def test_the_text_shows_a_row_per_job_then_groups_hosts_and_the_summary(scan):
     code, out, _ = scan()
     assert code == 0
     assert "failure       python-exception                rank 1                  logs/slurm-101.out\n" in out
-    assert "Failures: 3 of 5 jobs failed, 1 kind recognised\n" in out
+    assert "Failures: 3 of 5 jobs failed (1 of them unfinished), 1 kind recognised\n" in out
     assert "e.g. logs/slurm-101.out:5\n" in out
     assert "Not known to any signature: 1 failure of 1 kind\n" in out
     assert "fatal: lane controller # lost cell #" in out

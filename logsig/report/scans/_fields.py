@@ -209,11 +209,15 @@ def times(found: Summary) -> str:
 
 def test_sentence(test: HostTest) -> str:
     """Says what the test of hosts rests on."""
-    rest = f"; {many(test.left_out, 'job')} whose hosts are known only in part left out" if test.left_out else ""
+    rest = (
+        f"; {many(test.left_out, 'job')} left out: their logs name some of their hosts, not all"
+        if test.left_out
+        else ""
+    )
     if not test.jobs or not test.failures:
         if test.indices:
             rest += f"; {test.indices[0]} and the like count the nodes of a job and name no machine"
-        return f"not tested: no failure's first host is known among jobs that name their hosts{rest}"
+        return f"not tested: no failure's first host is known among jobs whose logs name all their hosts{rest}"
     if not test.tested:
         known = f"{many(test.jobs, 'job')} with {many(test.failures, 'failure')} whose first host is known"
         return f"not tested: too few to tell a bad host from chance ({known}){rest}"

@@ -113,8 +113,11 @@ def _groups_title(summary: Summary, known: Sequence[Group]) -> str:
     if not summary.groups:
         return "Failures: none"
     failed = f"{summary.failures:,} of {_fields.many(summary.jobs, 'job')} failed"
-    if stopped := summary.outcomes.get("interrupted", 0):
-        failed += f" ({stopped:,} of them stopped from outside)"
+    stopped = summary.outcomes.get("interrupted", 0)
+    ends = summary.failures - stopped - sum(summary.outcomes.get(name, 0) for name in ("failure", "unrecognised"))
+    notes = [f"{stopped:,} of them stopped from outside"] if stopped else []
+    notes += [f"{ends:,} of them unfinished"] if ends > 0 else []
+    failed += f" ({'; '.join(notes)})" if notes else ""
     return f"Failures: {failed}, {_fields.many(len(known), 'kind')} recognised"
 
 
