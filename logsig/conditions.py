@@ -78,6 +78,7 @@ _FLAGS = {
     "checkpointing": ("checkpointing is in the traceback", "checkpointing isn't in the traceback"),
     "lightning": ("the wording is Lightning's", "the wording isn't Lightning's"),
     "uncorrectable": ("the hardware error can't be corrected", "the hardware corrected the error"),
+    "gaps": ("ranks below the highest that waited don't speak", "every rank below the highest that waited speaks"),
     "all_ranks": ("every rank raised the same", "not every rank raised the same"),
     "in_backward": ("it failed in the backward pass", "it failed outside of the backward pass"),
     "in_forward": ("it failed in the forward pass", "it failed outside of the forward pass"),

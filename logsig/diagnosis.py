@@ -188,15 +188,15 @@ class _Answer:
         versions = job.get("versions", {})
         story = self.stories.ranks.get(event.rank) if event.rank is not None else None
         steps = [log.last_step for log in self.stories.attempt.ranks.values() if log.last_step is not None]
+        waiting = sorted(rank for rank, item in self.stories.ranks.items() if item.peer and rank != verdict.rank)
         waits = [row.wait_started for group in verdict.groups for row in group.rows if row.wait_started is not None]
         return {
             "first_rank": verdict.rank,
             "first_node": self._node(),
             "scope": verdict.scope,
             "failed_ranks": list(verdict.failed),
-            "waiting_ranks": sorted(
-                rank for rank, item in self.stories.ranks.items() if item.peer and rank != verdict.rank
-            ),
+            "waiting_ranks": waiting,
+            "gaps": not set(range(max(waiting, default=0))) <= self.stories.ranks.keys(),
             "silent_ranks": list(self._silent()),
             "suspects": list(verdict.suspects or verdict.candidates),
             "all_ranks": verdict.scope == "all-ranks",

@@ -207,6 +207,7 @@ CONTEXT: dict[str, str] = {
     "failed_ranks": "list of global ranks on which the root cause stands",
     "waiting_ranks": "list of ranks that only waited",
     "silent_ranks": "list of ranks expected but unheard",
+    "gaps": "true where ranks below the highest of waiting_ranks aren't in the log at all",
     "suspects": "list of ranks the ledger points at",
     "all_ranks": "true when every rank raised the same error",
     "world_size_read": "world size of the job, or none",
