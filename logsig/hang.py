@@ -42,7 +42,8 @@ def find(stories: Stories, outside_time: float | None = None, outside: bool = Fa
     if attempt.last_progress_order < 0 or any(story.log.finished for story in stories.ranks.values()):
         return None
     ends = (outside_time, attempt.now, attempt.last_time)
-    gap = _gap(logs, attempt.last_progress_time, next((end for end in ends if end is not None), None))
+    alive = _spoken(logs) if not outside and attempt.now is None else None
+    gap = _gap(logs, attempt.last_progress_time, next((end for end in ends if end is not None), None), alive)
     lagging, lag = _lagging(logs)
     reasons: list[str] = []
     if lagging is not None and (lag >= CLEAR_LAG or gap or outside):
@@ -100,15 +101,23 @@ def _due(low: RankLog, logs: list[RankLog]) -> int:
     return (low.last_step or 0) + max(log.step_stride for log in logs) - 1
 
 
-def _gap(logs: list[RankLog], last_progress: float | None, end: float | None) -> float | None:
-    """Seconds between the last step and the end, where that is many step times."""
+def _spoken(logs: list[RankLog]) -> float | None:
+    """When a rank last said something that is no complaint: one that evaluates or saves for long doesn't hang."""
+    calm = [log for log in logs if log.last_line is not None and log.last_line.level not in ("W", "E", "F")]
+    return max((log.last_time for log in calm if log.last_time is not None), default=None)
+
+
+def _gap(
+    logs: list[RankLog], last_progress: float | None, end: float | None, alive: float | None = None
+) -> float | None:
+    """Seconds between the last step and the end, where that is many step times, as it is from ``alive`` on."""
     if last_progress is None or end is None:
         return None
     pace = [log.step_seconds for log in logs if log.step_seconds is not None]
     if not pace:
         return None
-    silence = end - last_progress
-    return silence if silence >= max(GAP_SECONDS, GAP_STEPS * max(pace)) else None
+    many = max(GAP_SECONDS, GAP_STEPS * max(pace))
+    return end - last_progress if end - max(last_progress, alive or last_progress) >= many else None
 
 
 def _step(logs: list[RankLog]) -> str:

@@ -79,6 +79,7 @@ class _Rank:
     finished_order: int = -1
     exhausted: LogLine | None = None
     exits: list[Exit] = field(default_factory=list)
+    last_time: float | None = None
 
 
 class _Builder:
@@ -114,9 +115,10 @@ class _Builder:
             attempt = self._attempt(line, order)
             self.last_orders[attempt] = order
             self.last_lines[attempt] = line
-            if line.stamp is not None and (when := self.dates.seconds(line)) is not None:
+            when = self.dates.seconds(line) if line.stamp is not None else None
+            if when is not None:
                 self.last_times[attempt] = when
-            self._add_line(attempt, order, line)
+            self._add_line(attempt, order, line, when)
         self.labelled = {item.line.source.path for item in notes.progress if messages.is_by_hook(item.line)}
         for item in notes.progress:
             self._add_progress(item)
@@ -136,7 +138,7 @@ class _Builder:
             if rank is not None:
                 self.ranks[self._attempt(line, order)][rank].exhausted = line
 
-    def _add_line(self, attempt: int, order: int, line: LogLine) -> None:
+    def _add_line(self, attempt: int, order: int, line: LogLine, when: float | None) -> None:
         rank = self.identity.rank_of(line)
         if rank is None:
             if line.level in _ERRORS and (named := _NAMED.match(line.text)):
@@ -145,7 +147,7 @@ class _Builder:
         known = self.ranks[attempt].get(rank)
         if known is None:
             known = self.ranks[attempt][rank] = _Rank(line, line)
-        known.last = line
+        known.last, known.last_time = line, when
         known.local_rank = line.local_rank if line.local_rank is not None else known.local_rank
         known.node = line.node or known.node
         known.pid = line.pid if line.pid is not None and "nccl" in line.layers else known.pid
@@ -337,6 +339,7 @@ class _Builder:
                 self._last_words(number, rank, known),
                 tuple(known.exits),
                 _stride(known.steps),
+                known.last_time,
             )
             for rank, known in sorted(self.ranks[number].items())
         }

@@ -270,6 +270,8 @@ class RankLog:
     exits: tuple[Exit, ...] = ()
     step_stride: int = 1
     """Median number of steps between its last reports: a rank that reports every 50th step isn't behind by 49."""
+    last_time: float | None = None
+    """Time of its last line."""
 
 
 @dataclass(frozen=True, slots=True)

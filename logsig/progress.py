@@ -65,7 +65,7 @@ FINISHED = late(
     r"\b(?:training (?:is )?(?:finished|complete[d]?|done|successful\w*)|finished training|done training|"
     r"train(?:ing)? (?:run )?complete|all (?:epochs|steps) (?:done|complete\w*)|"
     r"job (?:finished|complete[d]?)(?: successfully)?|max_epochs=\d+` reached|max_steps=\d+` reached|"
-    r"'train_runtime'|training took|exits successfully|run completed|finished successfully)\b"
+    r"'train_runtime'|training took|exits successfully|run complete[d]?|finished successfully)\b"
     r"|^(?:done|finished|complete[d]?|success)[.!]?$"
     r"|^(?:=+ )?(?:\d+ (?:passed|skipped|deselected|xfailed|xpassed|warnings?)(?:, | (?=in ))){1,6}in [\d.]+s\b",
     re.IGNORECASE,

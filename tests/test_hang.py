@@ -82,3 +82,17 @@ def test_who_said_nothing_since_the_start_does_not_log(catalog: Catalog) -> None
     log = stamped(0, 0, 0) + stamped(1, 0, 0) + "".join(stamped(0, step, step) for step in range(1, 50))
     found = analyze_text(log, catalog)
     assert (found.outcome, found.first_failing_rank) == ("unfinished", None)
+
+
+def test_a_rank_that_speaks_long_after_the_last_step_does_not_hang(catalog: Catalog) -> None:
+    """A long evaluation, or an upload, comes after the last step of a healthy run; a controller's line shows none."""
+    steps = "".join(stamped(0, step, 2 * step) for step in range(30))
+    calm = "2026-11-29 16:20:00,000 INFO [rank0] train: top-1 accuracy 0.77\n"
+    found = analyze_text(steps + calm, catalog)
+    assert (found.outcome, found.root_cause) == ("unfinished", None)
+    for last in (
+        "2026-11-29 16:20:00,000 WARNING [rank0] train: still waiting\n",
+        "2026-11-29 16:20:00,000 snapshot\n",
+    ):
+        hung = analyze_text(steps + last, catalog)
+        assert (hung.root_cause and hung.root_cause.signature) == "job-silent-hang"
