@@ -130,7 +130,9 @@ def _labels(
     ``found``: place among the lines -> its match; ``count``: how many lines there are.
     """
     labels = {number: label_of(match) for number, match in found.items()}
-    if len(labels) < rule.lines or _are_rising(list(labels.values())) != rule.numbered:
+    if len(labels) < rule.lines:
+        return []
+    if not _tells_time_only(next(iter(found.values()))) and _are_rising(list(labels.values())) != rule.numbered:
         return []
     share = len(labels) / count
     if len(set(labels.values())) < rule.labels and not _is_alone(rule, labels, share):
@@ -142,6 +144,12 @@ def _labels(
         return []
     behind = sum(is_prefixed(match.string[match.end() :]) for match in found.values())
     return list(labels.values()) if behind > 0.5 * len(found) else []
+
+
+def _tells_time_only(match: re.Match[str]) -> bool:
+    """True for a clock, which rises as line numbers do."""
+    names = match.re.groupindex
+    return bool(names) and all(name.startswith("time") for name in names)
 
 
 def _is_alone(rule: Consistency, labels: Mapping[int, str], share: float) -> bool:
