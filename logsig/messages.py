@@ -46,6 +46,10 @@ _ANNOUNCING = ("-- Process", "Rank ", "(RANK ", "global rank ")
 _TABLE_RANK = late(r"^\s*rank\s*: (?P<rank>\d+) \(local_rank: (?P<local>\d+)\)")
 _TABLE_TRACEBACK = late(r"^\s*traceback\s*: (?P<rest>Traceback \(most recent call last\):.*)")
 _TABLE_END = late(r"^(?:-{20,}|={20,}|\s*\[\d+\]:$|Root Cause )")
+_ANNOUNCEMENT = (
+    r"Exception ignored\b|Exception in thread |--- Logging error ---|Error in atexit|Error in sys\.excepthook"
+    r"|(?:\[W [\d :,-]+\] )?Trial \d+ failed with parameters: "
+)
 _BEGINS = late(
     r"^(?:terminate called|Fatal Python error|\*\*\* SIG|\*\*\* Aborted at|srun: |slurmstepd|\[rank\d|={5,}|-{20,}|"
     r"Killed$|[A-Z][a-z]+(?: [a-z]+)? \(core dumped\)|Failures:"
@@ -53,21 +57,21 @@ _BEGINS = late(
     r"(?:Memory cgroup )?[Oo]ut of memory: Kill|=>> PBS|(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception): "
     r"|\d+ (?:passed|failed|skipped|deselected)\b"
     r'|  File "[^"\n]+", line \d+$'
-    r"|(?:[Ee]poch|[Ss]tep|[Ii]ter(?:ation)?)\b[^\n]{0,20}\d|\{'(?:loss|eval|train)|Exception in thread|"
-    r"Exception ignored|"
+    r"|(?:[Ee]poch|[Ss]tep|[Ii]ter(?:ation)?)\b[^\n]{0,20}\d|\{'(?:loss|eval|train)|"
+    rf"{_ANNOUNCEMENT}|"
     r"[\w./-]+:\d+: \w*Warning: |NCCL version |\S+:\d+:\d+ \[\d+\] )"
 )
 _STARTS_ALONE = late(r"^(?:terminate called after|Fatal Python error: |\*\*\* SIG\w+ received)")
 _CPP = frozenset(("c10", "c10-plain", "glog"))
 _MILD = ("W", "I")
 """Levels of C++ loggers below an error."""
-_ASIDE = re.compile(
-    r"\s*(?:Exception ignored in|Exception in thread |--- Logging error ---|Error in atexit|Error in sys\.excepthook)"
-)
+_ASIDE = re.compile(rf"\s*(?:{_ANNOUNCEMENT})")
 """Announces a traceback that doesn't end the process."""
 _EXCEPTHOOK = "rank"
 _OUTER = ("rank", "local_rank", "node", "node_rank", "task", "pid")
 """What an outer layer may say of the writer."""
+_FINALIZERS = "_run_finalizers"
+"""Function of ``multiprocessing`` that prints what it caught while the interpreter ends, and goes on."""
 _STEP = late(r"\b(?:step|iter(?:ation)?|epoch)s?\b\s*[:=]?\s*\[?\s*\d+", re.IGNORECASE)
 
 
@@ -311,7 +315,7 @@ class _Grouper:
         if within or _opens(text):
             message = _Open([line], "frames", order=self.order, dedent=_indent(text) if not within else 2)
             message.rank = self.table_rank.get(writer) if within else self.announced.pop(writer, None)
-            message.aside = bool(_ASIDE.match(self.said.get(writer, "")))
+            message.aside = self._is_aside(writer)
             self._push(writer, message, keep_frames=True)
             return
         if text.startswith('  File "') and (
@@ -328,10 +332,12 @@ class _Grouper:
             message = _Open([line], "cpp", order=self.order, exception_layers=line.layers)
             self._push(writer, message, keep_frames=True)
             return
-        may_be_bare = text[:1].isalpha() and ("Error" in text or "Exception" in text)
+        aside = bool(text.strip()) and self._is_aside(writer)
+        may_be_bare = text[:1].isalpha() and (aside or "Error" in text or "Exception" in text)
         bare = _EXCEPTION.match(text) if may_be_bare else None
-        if bare and ("Error" in bare["type"] or "Exception" in bare["type"]):
+        if bare and (aside or "Error" in bare["type"] or "Exception" in bare["type"]):
             message = _Open([line], "text", order=self.order, exception=bare["type"], exception_layers=line.layers)
+            message.aside = aside
             message.headless = is_by_hook(line) and self._lost_head(writer)
             self._push(writer, message)
             return
@@ -339,6 +345,13 @@ class _Grouper:
             self.said[writer] = text
             self.last = None
             self.done.append((self.order, len(self.done), Message((line,), text)))
+
+    def _is_aside(self, writer: Writer) -> bool:
+        """True right behind words that announce an exception which ends nothing; they announce one only."""
+        if not (said := self.said.get(writer)) or not _ASIDE.match(said):
+            return False
+        self.said[writer] = ""
+        return True
 
     def _lost_head(self, writer: Writer) -> bool:
         """True at the first words of a writer, but for lines of code: a traceback's beginning may be cut off."""
@@ -383,6 +396,7 @@ def _indent(text: str) -> int:
 
 def _message(item: _Open, links: tuple[Message, ...]) -> Message:
     lines = item.lines
+    item.aside = item.aside or (bool(item.frames) and item.frames[0].function == _FINALIZERS)
     if item.kind == "frames":  # the log ends, or goes elsewhere, before the exception's own line
         text = lines[0].text.strip()
         fatal = is_by_hook(lines[0]) and not item.aside

@@ -174,3 +174,36 @@ def test_syntax_error_has_no_traceback() -> None:
     )
     found = grouped("[rank0] starting\n" + log + log)[1:]
     assert [(message.text, message.raised) for message in found] == [("SyntaxError: '(' was never closed", True)] * 2
+
+
+def test_words_that_announce_an_ignored_exception_announce_one_only() -> None:
+    """A bare exception right behind them is aside too; what comes after it isn't."""
+    log = (
+        "Exception ignored in atexit callback: <function _exit_function at 0x7f3b2>\n"
+        "KeyboardInterrupt: \n"
+        "Traceback (most recent call last):\n"
+        '  File "t.py", line 3, in main\n'
+        "    f()\n"
+        "ValueError: x\n"
+    )
+    assert [(item.exception, item.aside) for item in grouped(log)[1:]] == [
+        ("KeyboardInterrupt", True),
+        ("ValueError", False),
+    ]
+    trial = (
+        "[W 2025-03-11 09:03:01,111] Trial 0 failed with parameters: {'lr': 0.1} because of the following error: E.\n"
+    )
+    raised = 'Traceback (most recent call last):\n  File "t.py", line 3, in f\n    g()\nRuntimeError: loss is nan\n'
+    behind = grouped(trial + raised + "[W 2025-03-11 09:03:01,112] Trial 0 failed with value None.\n" + raised)
+    assert [item.aside for item in behind if item.exception] == [True, False]
+
+
+def test_what_finalizers_and_loggers_print_ends_nothing() -> None:
+    """Also where another such message stands open, and where nothing announces it."""
+    error = "--- Logging error ---\nTraceback (most recent call last):\n"
+    error += '  File "l.py", line 3, in emit\n    self.flush()\nOSError: [Errno 116] Stale file handle\n'
+    error += "Call stack:\n  File \"t.py\", line 9, in main\nMessage: 'x'\nArguments: ()\n"
+    at_exit = 'Traceback (most recent call last):\n  File "util.py", line 300, in _run_finalizers\n    finalizer()\n'
+    at_exit += "OSError: [Errno 16] Device or resource busy: '.nfs0001'\n"
+    found = grouped(error + "[rank0]: step 2\n" + error + "[rank0]: step 3\n" + at_exit)
+    assert [item.aside for item in found if item.exception] == [True] * 3
