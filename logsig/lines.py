@@ -56,6 +56,8 @@ class Piece(NamedTuple):
 
 
 Item = tuple[Piece, Peeled]
+Finder = Callable[[Sequence[str]], Iterator[tuple[int, int]]]
+"""Gives where stretches of lines stand that aren't this run's own words."""
 
 
 def read(excerpts: Sequence[Excerpt], prefixes: Prefixes | None = None) -> Reading:
@@ -127,7 +129,8 @@ class _FileReader:
         self.path = path
         self.excerpts = excerpts
         self.reported: list[tuple[int, int]] = []
-        self.pieces = [self._unreported(excerpt) for excerpt in excerpts]
+        self.passed: list[tuple[int, int]] = []
+        self.pieces = [self._own(excerpt) for excerpt in excerpts]
         plain = peeled_once(prefixes)
         if text := constant(_sample(self.pieces), prefixes, plain):
             self.pieces = [[_behind(text, piece) for piece in part] for part in self.pieces]
@@ -142,19 +145,18 @@ class _FileReader:
         self.woven: list[int] = []
         self.steps: bool | None = None
 
-    def _unreported(self, excerpt: Excerpt) -> list[Piece]:
-        """The lines of an excerpt without earlier reports of ours among them; a report alone is all there is."""
+    def _own(self, excerpt: Excerpt) -> list[Piece]:
+        """The lines without earlier reports of ours and tests that passed; those alone are all there is."""
         pieces = list(_pieces(excerpt))
-        if b"logsig" not in excerpt.data:
-            return pieces
-        from logsig import earlier
+        if b"logsig" in excerpt.data:
+            from logsig import earlier
 
-        found = list(earlier.reports([piece.text for piece in pieces]))
-        kept = [piece for at, piece in enumerate(pieces) if not any(begin <= at < end for begin, end in found)]
-        if not any(piece.text.strip() for piece in kept):
-            return pieces
-        self.reported += [(pieces[begin].number, pieces[end - 1].number) for begin, end in found]
-        return kept
+            pieces = _without(earlier.reports, pieces, self.reported)
+        if b"test session" in excerpt.data:
+            from logsig import passed
+
+            pieces = _without(passed.sessions, pieces, self.passed)
+        return pieces
 
     def lines(self) -> Iterator[LogLine]:
         """All lines, excerpt by excerpt."""
@@ -352,6 +354,9 @@ class _FileReader:
         if self.reported:
             where = ", ".join(f"{first}-{last}" for first, last in self.reported)
             yield f"{self.path}: lines {where} are an earlier report of logsig and were not read as a log"
+        if self.passed:
+            where = ", ".join(f"{first}-{last}" for first, last in self.passed)
+            yield f"{self.path}: lines {where} are tests that passed; the errors they provoked were not counted"
         if self.repeated:
             yield (
                 f"{self.path}: Ray folded {self.repeated} similar lines (`repeated … across cluster`); what other "
@@ -384,6 +389,16 @@ def _pieces(excerpt: Excerpt) -> Iterator[Piece]:
             continue
         for state in escapes.last_states(line):
             yield Piece(number, escapes.without_escapes(state), line)
+
+
+def _without(find: Finder, pieces: list[Piece], noted: list[tuple[int, int]]) -> list[Piece]:
+    """The pieces without the stretches found, whose lines are noted; all of them where nothing would remain."""
+    found = list(find([piece.text for piece in pieces]))
+    kept = [piece for at, piece in enumerate(pieces) if not any(begin <= at < end for begin, end in found)]
+    if not any(piece.text.strip() for piece in kept):
+        return pieces
+    noted += [(pieces[begin].number, pieces[end - 1].number) for begin, end in found]
+    return kept
 
 
 def _behind(text: str, piece: Piece) -> Piece:

@@ -702,3 +702,24 @@ def test_a_rule_alone_hides_nothing() -> None:
     found = read("------\n3.101 step 1\n------\n > [1/1] RUN x:\n3.2 step 2\n2.25 step 3\n------\n4.25 y\n")
     assert [line.text for line in found][1] == "3.101 step 1"
     assert [line.text for line in found][4:] == ["3.2 step 2", "step 3", "------", "4.25 y"]
+
+
+SESSION = """\
+============================= test session starts ==============================
+tests/test_dist.py::test_bad_rank
+[rank1]: Traceback (most recent call last):
+[rank1]:   File "/repo/tests/fail.py", line 8, in <module>
+[rank1]:     raise RuntimeError("expected failure of rank 1")
+[rank1]: RuntimeError: expected failure of rank 1
+PASSED [100%]
+"""
+
+
+def test_what_tests_provoke_is_no_failure_where_they_pass():
+    """Scripts run the tests before they train; tests that fail are another matter."""
+    run = "+ torchrun train.py\n" + "".join(f"step {number} loss 1.0\n" for number in range(20)) + "training done\n"
+    passed = logsig.analyze_text(f"{SESSION}========= 40 passed, 1 xfailed in 61.20s (0:01:01) =========\n{run}", WHOLE)
+    assert passed.outcome == "healthy"
+    assert any("tests that passed" in doubt for doubt in passed.doubts)
+    failed = f"{SESSION}========= 39 passed, 1 failed in 61.20s (0:01:01) =========\n"
+    assert [answer(text)[0] for text in (failed, SESSION)] == [answer(SESSION)[0]] * 2
