@@ -384,7 +384,8 @@ def _unlabelled(case: Case, loose: Sequence[Event]) -> Verdict:
     by_ranks = case.entry(first).family not in OF_OTHERS
     if by_ranks and copies > 1 and copies >= len(known):
         every = tuple(sorted(known))
-        said = f"The same error was printed {copies} times, once for each rank: a fault of the program or its settings."
+        each = "once for each rank" if copies == len(known) else "as often as there are ranks, or more"
+        said = f"The same error was printed {copies} times, {each}: a fault of the program or its settings."
         return Verdict(root=first, scope="all-ranks", candidates=every, failed=every, because=(said,))
     if len(told := _explained_ranks(case, first)) > 1:
         whole = set(told) >= case.ranks

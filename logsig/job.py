@@ -314,8 +314,8 @@ class _Builder:
         return tuple(self._attempt_of(number) for number in numbers)
 
     def _last_words(self, attempt: int, rank: int, known: _Rank) -> LogLine | None:
-        if known.last.level in _ERRORS:
-            return known.last
+        if known.last.level in _ERRORS and all(known.last is not item.line for item in known.exits):
+            return known.last  # and not a launcher's word on it
         order, line = self.named.get((attempt, rank), (-1, None))
         return line if order > self.progress[attempt] else None
 
