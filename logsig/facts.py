@@ -160,6 +160,7 @@ _RAY_RANK = late(
     r"node_rank=(?P<node>\d+)"
 )
 _RAY_SETUP = late(r"\[rank=(?P<rank>\d+), world_size=(?P<size>\d+)\]")
+_RANK_INIT = late(r"\bdistributed init \(rank (?P<rank>\d+)\)")
 _GLOBAL_RANKS = late(
     r"^\s*(?P<key>group_rank|local_ranks|global_ranks|restart_count|global_world_sizes|"
     r"master_addr)=(?P<value>\[[^\]]*\]|[\w.:-]+)"
@@ -172,7 +173,7 @@ _RANK_PID = late(
 _NEEDLES = {
     "sizes": tuple(needle for needle, _ in (*_WORLD, *_LOCAL_SIZE, *_NNODES)),
     "versions": tuple(needle for _, needle, _ in (*_VERSIONS, *_FLAGS)),
-    "who": (" busId ", "spawned with command", "world_rank=", "[rank=", "pid"),
+    "who": (" busId ", "spawned with command", "world_rank=", "[rank=", "pid", "distributed init (rank"),
     "rendezvous": ("group_rank=", "_ranks=", "restart_count=", "global_world_sizes=", "master_addr="),
     "step": progress.NEEDLES,
     "signs": tuple(needle for _, needles in (*_FRAMEWORKS, *_LAUNCHERS) for needle in needles),
@@ -236,6 +237,7 @@ class _Reader:
         self.launchers: Counter[str] = Counter()
         self.group: dict[str, dict[str, str]] = {}
         self.pid_ranks: dict[int, set[int]] = {}
+        self.announced: set[int] = set()
 
     def take(self, order: int, line: LogLine) -> None:
         text = line.text[:MAX_LINE]
@@ -299,6 +301,8 @@ class _Reader:
         elif line.pid is not None and "[rank=" in text and (found := _RAY_SETUP.search(text)):
             self.notes.pid_rank[line.pid] = int(found["rank"])
             self.world[int(found["size"])] += 1
+        elif "distributed init (rank" in text and (found := _RANK_INIT.search(text)):
+            self.announced.add(int(found["rank"]))
         elif "pid" in text and (found := _RANK_PID.search(text)):
             self.notes.pid_rank.setdefault(int(found["pid"] or found["pid2"]), int(found["rank"] or found["rank2"]))
 
@@ -362,6 +366,8 @@ class _Reader:
             notes.world_size = max(self.world, key=lambda size: (self.world[size], size))
         elif self.nccl_world:
             notes.world_size = self.nccl_world
+        elif len(self.announced) > 1 and max(self.announced) < len(self.announced):
+            notes.world_size = len(self.announced)  # every rank from 0 on said that it joins
         elif len(notes.pid_local) > 1 and len(set(notes.pid_local.values())) == len(notes.pid_local):
             notes.world_size = len(notes.pid_local)  # one launcher's processes, each local rank once: one node
         elif notes.local_size and notes.nnodes:

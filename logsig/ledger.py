@@ -13,8 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from logsig.model import MAX_WORLD, Event, LedgerGroup, LedgerRow
 from logsig.record import dataclass
 
+OWN_TIMEOUT = "Timeout"
+"""Variant of the counters' line by which a rank's own watchdog reports a timeout (torch 2.3 to 2.5)."""
 NOBODY = "The counters name nobody."
 DEFAULT_GROUPS = ("0", "default_pg", "")
+POINT_TO_POINT = frozenset({"SEND", "RECV", "RECVANYSOURCE"})
+"""Operations between two ranks: each pair counts them on its own, so ranks can't be compared by them."""
 
 Suspects = tuple[set[int], str, dict[int, str]]
 """Ranks, the sentence that says why, and rank -> note for its row."""
@@ -30,6 +34,7 @@ class _Row:
     op: str | None = None
     numel: str | None = None
     own: bool = False
+    """Its own watchdog spoke: the rank waited."""
     told_by: int | None = None
     wait: float | None = None
 
@@ -73,6 +78,7 @@ def _enter(row: _Row, event: Event) -> None:
             row.wait = event.time - facts["elapsed_ms"] / 1000
     elif "seq" in facts and row.seq is None:
         row.seq = facts["seq"]
+    row.own = row.own or facts.get("variant") == OWN_TIMEOUT
     if "peer_rank" in facts and row.told_by is None and not row.own:
         row.told_by = facts["peer_rank"]
 
@@ -99,19 +105,20 @@ def _suspects(rows: Sequence[_Row], stuck: Sequence[_Row], expected: set[int]) -
             "No collective of this group ever completed: the transport never worked, or a rank never joined the group."
         )
         return set(), said, {}
-    odd = _odd_operation(stuck)
+    paired = any(row.op in POINT_TO_POINT for row in rows)
+    odd = set() if paired else _odd_operation(stuck)
     if odd:
         said = f"At sequence number {stuck[0].seq} {_names(odd)} ran another operation or size than the others."
         return odd, said, dict.fromkeys(odd, "other operation")
     waited = [row for row in rows if row.own and row.seq is not None]
-    behind = _behind(rows, waited)
+    behind = None if paired else _behind(rows, waited)
     if behind is not None:
         return behind
     silent = expected - {row.rank for row in rows}
     if waited and silent and len(silent) <= max(1, len(expected) // 2) and len(expected) > 1:
         said = f"{_names(silent).capitalize()} said nothing while the other ranks reported a stuck collective."
         return silent, said, dict.fromkeys(silent, "silent")
-    if len(stuck) > 1 and len({row.seq for row in stuck}) == 1:
+    if len(stuck) > 1 and len({row.seq for row in stuck}) == 1 and not paired:
         return set(), "All that report were stuck in the same collective: nobody can be named from the counters.", {}
     return set(), NOBODY, {}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from logsig import analyze_text
 from logsig.catalog import Catalog
 
@@ -80,3 +82,53 @@ def test_the_answer_speaks_of_what_the_others_waited_in(catalog: Catalog) -> Non
     assert found.root_cause is not None
     assert found.root_cause.facts["seq"] == 701
     assert found.because[0] == "Ranks 0 and 1 never enqueued collective 701, on which the others waited."
+
+
+def test_sends_and_receives_are_not_compared(catalog: Catalog) -> None:
+    """Pipeline stages count each pair on its own: SEND beside RECV is no mismatch, a lower number is not behind."""
+    stages = [waited(0, 44, "SEND"), waited(2, 44, "RECV"), waited(3, 41, "RECV")]
+    silent = analyze_text("world_size=4\n" + "".join(stages), catalog)
+    assert silent.root_cause is not None
+    assert (silent.root_cause.signature, silent.first_failing_rank) == ("nccl-collective-timeout", 1)
+    found = analyze_text("world_size=4\n" + waited(1, 45, "SEND") + "".join(stages), catalog)
+    assert found.root_cause is not None
+    assert (found.root_cause.signature, found.first_failing_rank) == ("nccl-collective-timeout", None)
+
+
+COUNTERS = (
+    "[rank{rank}]:[E401 02:02:05.410000001 ProcessGroupNCCL.cpp:1709] [PG 0 (default_pg) Rank {rank}] Timeout at NCCL work: 55102, "
+    "last enqueued NCCL work: {enqueued}, last completed NCCL work: 55101."
+)
+
+
+def test_counters_alone_tell_who_waited(catalog: Catalog) -> None:
+    """“Timeout at NCCL work” is a rank's own watchdog, with or without the line that names the operation."""
+    log = [COUNTERS.format(rank=rank, enqueued=55104) for rank in (0, 1, 3)]
+    told = TOLD.format(rank=2, by=0, enqueued=55101, completed=55101)
+    assert analyze_text("\n".join([*log, told]) + "\n", catalog).first_failing_rank == 2
+    assert (
+        analyze_text("\n".join([*log, COUNTERS.format(rank=2, enqueued=55102)]) + "\n", catalog).first_failing_rank
+        is None
+    )
+
+
+def test_ranks_that_announced_themselves_are_expected(catalog: Catalog) -> None:
+    """Every rank from 0 on printed that it joins: the one without a watchdog line is silent."""
+    joined = [f"| distributed init (rank {rank}): env://, gpu {rank}" for rank in (2, 0, 1, 3)]
+    stuck = [waited(rank) for rank in (0, 2, 3)]
+    assert analyze_text("\n".join(joined) + "\n" + "".join(stuck), catalog).first_failing_rank == 1
+    assert analyze_text("\n".join(joined[:2]) + "\n" + "".join(stuck), catalog).first_failing_rank is None
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Not all ranks joining collective, sequence number: 221\ninternal record id: 220\ngroup info: 0:default_pg\n"
+        "collective: nccl:all_gather_into_tensor\nmissing ranks: {MISSING}\ninput sizes: [[1024]]\nworld size: 8\n",
+        "Not all ranks joining collective for group 0:default_pg collective nccl:all_reduce Missing ranks are {MISSING}\n",
+    ],
+)
+def test_analyser_of_the_flight_recorder_names_who_is_missing(catalog: Catalog, report: str) -> None:
+    found = analyze_text(report.replace("MISSING", "5"), catalog)
+    assert (found.outcome, found.first_failing_rank) == ("failure", 5)
+    assert analyze_text(report.replace("MISSING", "2, 5"), catalog).first_failing_rank is None
