@@ -255,9 +255,13 @@ class _Teller:
         return ending is not None and is_own(ending)
 
     def _kept_up(self, log: RankLog) -> bool:
-        """True if nothing was reported to have failed and the rank came as far as the others."""
+        """True if nothing was reported to have failed, no other rank lost a peer and the rank came as far as they."""
+        if self.stories.failed_exits or any(
+            event.role == "collateral" and event.frames and event.rank != log.rank for event in self.attempt.events
+        ):
+            return False
         steps = [other.last_step or 0 for other in self.attempt.ranks.values()]
-        return not self.stories.failed_exits and (log.last_step or 0) >= max(steps, default=0)
+        return (log.last_step or 0) >= max(steps, default=0)
 
     # ------------------------------------------------------------ exits
 

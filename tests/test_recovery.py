@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from logs import AGENT, closed, stopping, table, text, timed_out, traceback
 
-from logsig import analyze_text
+from logsig import analyze, analyze_text
 from logsig.catalog import Catalog
 
 RESTART = "I1129 16:35:25.000000 900 torch/distributed/elastic/agent/server/api.py:900] [default] Worker group FAILED. 2/3 attempts left; will restart worker group"
@@ -206,3 +207,18 @@ def test_a_requeued_job_is_judged_by_what_it_failed_of_itself(catalog: Catalog, 
     found = analyze_text(text(START, steps(1, 20), lines), catalog)
     told = found.root_cause and found.root_cause.signature
     assert (found.outcome, told, len(found.attempts)) == (outcome, cause, attempts)
+
+
+@pytest.mark.parametrize(("others", "outcome"), [([], "unfinished"), (closed(0), "failure")])
+def test_in_files_per_stream_a_lost_peer_shows_that_nobody_went_on(
+    catalog: Catalog, tmp_path: Path, others: list[str], outcome: str
+) -> None:
+    """All ranks at the same step proves nothing where another rank lost its peer."""
+    printed = {0: others, 1: traceback(None, "ValueError: x")}
+    for rank, lines in printed.items():
+        folder = tmp_path / "attempt_0" / str(rank)
+        folder.mkdir(parents=True)
+        (folder / "stderr.log").write_text(text(lines))
+        (folder / "stdout.log").write_text(text(["step 1", "step 2"]))
+    found = analyze([str(tmp_path)], catalog)
+    assert (found.outcome, found.first_failing_rank) == (outcome, 1 if others else None)
