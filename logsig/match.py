@@ -41,7 +41,7 @@ _LEAD = late(
       | \w[\w .,()/-]{0,50}(?:[Ee]rror|[Ff]ailed|[Ff]ailure|[Ee]xception|[Cc]rashed|[Cc]aught
           |[Rr]aised|[Aa]borted|[Tt]erminated)\b[\w .()/-]{0,40}[:=]\s+
       | (?:[Rr]ank|RANK|[Pp]rocess|[Ww]orker|[Gg]pu|GPU)\s?\#?\d+\s?[:|,-]\s*
-    )*\W{0,2}$""",
+    )*(?:(?:[A-Za-z_]\w*\.)+|\W{0,2})$  # the module of a bare exception name, or little""",
     re.VERBOSE,
 )
 """What may stand on the line before an error that speaks for itself."""

@@ -18,6 +18,7 @@ REDUCTION = "Expected to have finished reduction in the prior iteration before s
         "",
         "RuntimeError: ",
         "torch.distributed.DistBackendError: ",
+        "torch.distributed.",
         "  what():  ",
         "[Rank 3] ",
         "[PG ID 0 PG GUID 0(default_pg) Rank 3] ",
@@ -40,6 +41,8 @@ def test_an_error_may_begin_after(lead: str) -> None:
         "# ",
         "the text `",
         "docs say that an error like RuntimeError: ",
+        "see torch.distributed.",
+        "The run is over. ",
     ],
 )
 def test_an_error_is_only_quoted_after(lead: str) -> None:
