@@ -53,8 +53,10 @@ _ANNOUNCEMENT = (
 _BEGINS = late(
     r"^(?:terminate called|Fatal Python error|\*\*\* SIG|\*\*\* Aborted at|srun: |slurmstepd|\[rank\d|={5,}|-{20,}|"
     r"Killed$|[A-Z][a-z]+(?: [a-z]+)? \(core dumped\)|Failures:"
-    r"|\$ |Name:\s{3}|\(\w+(?: pid=\d[^)]*)?\) |NVRM: |kernel: |oom-kill:|"
-    r"(?:Memory cgroup )?[Oo]ut of memory: Kill|=>> PBS|(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception): "
+    r"|\$ |Name:\s{3}|\(\w+(?: pid=\d[^)]*)?\) |(?:\S{1,64} )?kernel: |=>> PBS|"
+    r"(?:[^\n]{0,64}?[\s\]])?(?:NVRM: |oom-kill:|(?:Memory cgroup )?[Oo]ut of memory: Kill)|"
+    r"\S{1,64}: line \d+: {1,3}\d+ |(?:free|malloc|realloc|munmap_chunk)\(\): |double free or corruption|"
+    r"(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception): "
     r"|\d+ (?:passed|failed|skipped|deselected)\b"
     r'|  File "[^"\n]+", line \d+$'
     r"|(?:[Ee]poch|[Ss]tep|[Ii]ter(?:ation)?)\b[^\n]{0,20}\d|\{'(?:loss|eval|train)|"
