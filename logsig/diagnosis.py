@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from logsig import causes, hang, incomplete, judging, marks, remedy, states, tracebacks, unusual
+from logsig import causes, digits, hang, incomplete, judging, marks, remedy, states, tracebacks, unusual
 from logsig.catalog import Catalog
 from logsig.model import (
     MAX_WORLD,
@@ -283,7 +283,7 @@ def _at_least(version: str | None, wanted: str) -> bool | None:
 
     def parts(text: str) -> list[int]:
         return [
-            int("".join(ch for ch in part if ch.isdigit()) or 0)
+            digits.number("".join(ch for ch in part if ch.isdecimal()) or "0")
             for part in text.split("+", maxsplit=1)[0].split(".")[:3]
         ]
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from logsig import digits
 from logsig._version import __version__
 from logsig.errors import InputError
 from logsig.model import Excerpt, Message, Origin
@@ -71,7 +72,7 @@ def split_target(target: str) -> tuple[str, tuple[int, int] | None]:
     found = re.fullmatch(r"(.+):(\d+)(?:-(\d+))?", target, re.DOTALL)
     if not found:
         return target, None
-    first, last = int(found[2]), int(found[3] or found[2])
+    first, last = digits.number(found[2]), digits.number(found[3] or found[2])
     if first < 1 or last < first:
         raise InputError(f"{target}: found lines {first}-{last}, expected FIRST-LAST, counted from 1")
     return found[1], (first, last)
@@ -189,7 +190,7 @@ def parts_of(text: str) -> Iterator[Part]:
             quote = found.group()[0]
             yield Part(found.group(), f"{quote}[^{quote}\\n]{{0,200}}{quote}", varies=True)
         else:
-            yield Part(found.group(), r"\d+" if found.group().isdigit() else _SHAPES[kind], varies=True)
+            yield Part(found.group(), r"\d+" if found.group().isdecimal() else _SHAPES[kind], varies=True)
         at = found.end()
     if at < len(text):
         yield _constant(text[at:])
@@ -231,7 +232,7 @@ def _capture_name(parts: Sequence[Part], index: int) -> str | None:
     if part.text.startswith(("/", "~/", "./", "../")):
         return "path"
     before = re.search(r"([A-Za-z]+)[\s:=#]*$", parts[index - 1].text)
-    return _NAMED.get(before[1].lower()) if before and part.text.isdigit() else None
+    return _NAMED.get(before[1].lower()) if before and part.text.isdecimal() else None
 
 
 def _literals(parts: Iterable[Part]) -> list[str]:

@@ -13,7 +13,7 @@ from dataclasses import field
 from functools import cache, lru_cache
 from typing import Any
 
-from logsig import progress
+from logsig import digits, progress
 from logsig.late import late
 from logsig.model import LogLine
 from logsig.record import dataclass
@@ -271,11 +271,11 @@ class _Reader:
     def _sizes(self, text: str) -> None:
         for needle, pattern in _WORLD:
             if needle in text and (found := pattern.search(text)):
-                self.world[int(next(value for value in found.groups() if value))] += 1
+                self.world[digits.number(next(value for value in found.groups() if value))] += 1
         for table, name in ((_LOCAL_SIZE, "local_size"), (_NNODES, "nnodes")):
             for needle, pattern in table:
                 if needle in text and (found := pattern.search(text)):
-                    setattr(self.notes, name, int(next(value for value in found.groups() if value)))
+                    setattr(self.notes, name, digits.number(next(value for value in found.groups() if value)))
 
     def _versions_and_flags(self, text: str) -> None:
         for name, needle, pattern in _VERSIONS:
@@ -285,8 +285,8 @@ class _Reader:
             if needle in text and (found := pattern.search(text)) and not _HEARSAY.search(text):
                 self.notes.flags.setdefault(
                     name,
-                    int(found[1])
-                    if found[1].isdigit() and name in ("accumulation", "zero_stage")
+                    digits.number(found[1])
+                    if found[1].isdecimal() and name in ("accumulation", "zero_stage")
                     else (found[1] if name == "detail" else True),
                 )
 
@@ -294,21 +294,22 @@ class _Reader:
         if " busId " in text and (found := _NCCL_INIT.search(text)):
             self._nccl(line, found)
         elif "spawned with command" in text and (found := _SPAWNED.search(text)):
-            self.notes.pid_local[int(found["pid"])] = int(found["local"])
+            self.notes.pid_local[digits.number(found["pid"])] = digits.number(found["local"])
         elif "world_rank=" in text and (found := _RAY_RANK.search(text)):
-            self.notes.pid_rank[int(found["pid"])] = int(found["rank"])
-            self.notes.host_pid_rank[(found["ip"], int(found["pid"]))] = int(found["rank"])
+            self.notes.pid_rank[digits.number(found["pid"])] = digits.number(found["rank"])
+            self.notes.host_pid_rank[(found["ip"], digits.number(found["pid"]))] = digits.number(found["rank"])
         elif line.pid is not None and "[rank=" in text and (found := _RAY_SETUP.search(text)):
-            self.notes.pid_rank[line.pid] = int(found["rank"])
-            self.world[int(found["size"])] += 1
+            self.notes.pid_rank[line.pid] = digits.number(found["rank"])
+            self.world[digits.number(found["size"])] += 1
         elif "distributed init (rank" in text and (found := _RANK_INIT.search(text)):
-            self.announced.add(int(found["rank"]))
+            self.announced.add(digits.number(found["rank"]))
         elif "pid" in text and (found := _RANK_PID.search(text)):
-            self.notes.pid_rank.setdefault(int(found["pid"] or found["pid2"]), int(found["rank"] or found["rank2"]))
+            pid, rank = found["pid"] or found["pid2"], found["rank"] or found["rank2"]
+            self.notes.pid_rank.setdefault(digits.number(pid), digits.number(rank))
 
     def _nccl(self, line: LogLine, found: re.Match[str]) -> None:
         """The largest communicator is the job's; its ranks are global ranks."""
-        size, rank = int(found["n"]), int(found["rank"])
+        size, rank = digits.number(found["n"]), digits.number(found["rank"])
         if size < self.nccl_world:
             return
         if size > self.nccl_world:
@@ -331,15 +332,15 @@ class _Reader:
             return
         block = self.group.setdefault(f"{line.source.path}|{line.node}|{line.task}|{line.pid}", {})
         block[found["key"]] = found["value"]
-        if found["key"] == "restart_count" and found["value"].isdigit():
-            self.notes.restarts.append((order, int(found["value"])))
+        if found["key"] == "restart_count" and found["value"].isdecimal():
+            self.notes.restarts.append((order, digits.number(found["value"])))
         if found["key"] == "global_ranks" and "local_ranks" in block:
-            local = [int(number) for number in re.findall(r"\d+", block["local_ranks"])]
-            ranks = [int(number) for number in re.findall(r"\d+", found["value"])]
+            local = [digits.number(number) for number in re.findall(r"\d+", block["local_ranks"])]
+            ranks = [digits.number(number) for number in re.findall(r"\d+", found["value"])]
             key = line.node or line.source.path
             self.notes.node_ranks.setdefault(key, {}).update(zip(local, ranks, strict=False))
         if found["key"] == "global_world_sizes" and (sizes := re.findall(r"\d+", found["value"])):
-            self.world[int(sizes[0])] += 5
+            self.world[digits.number(sizes[0])] += 5
 
     def _step(self, order: int, line: LogLine, text: str) -> None:
         if not text.lstrip().startswith(('File "', "Traceback")):

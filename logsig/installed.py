@@ -58,10 +58,9 @@ def find(path: Sequence[str] | None = None, cache: Path | None = None) -> Instal
 
 def _folders(path: Iterable[str]) -> Iterator[str]:
     """Leave out the current folder, where no distribution is installed, and what isn't a folder."""
-    here = os.getcwd()
     seen: set[str] = set()
     for folder in path:
-        if folder and folder not in seen and os.path.abspath(folder) != here and os.path.isdir(folder):
+        if folder and folder not in seen and os.path.isdir(folder) and not os.path.samefile(folder, "."):
             seen.add(folder)
             yield folder
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from logsig import dates, messages, pods, restarts, sourcelines, tracebacks
+from logsig import dates, digits, messages, pods, restarts, sourcelines, tracebacks
 from logsig.facts import JobNotes, job_facts
 from logsig.identity import Identity
 from logsig.late import late
@@ -142,7 +142,7 @@ class _Builder:
         rank = self.identity.rank_of(line)
         if rank is None:
             if line.level in _ERRORS and (named := _NAMED.match(line.text)):
-                self.named[attempt, int(named["rank"])] = order, line
+                self.named[attempt, digits.number(named["rank"])] = order, line
             return
         known = self.ranks[attempt].get(rank)
         if known is None:

@@ -7,6 +7,7 @@ nothing of ranks and causes.
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
@@ -15,6 +16,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from logsig import digits
 from logsig.engine import Engine
 from logsig.late import late
 from logsig.model import LogLine, Message, Writer
@@ -378,6 +380,7 @@ _UNITS = {
     "tb": 1 << 40,
     "tib": 1 << 40,
 }
+_FLOAT = late(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
 _NUMBER = late(r"^\s*([\d.]+)\s*([A-Za-z]*)")
 _SECONDS = {
     "": 1.0,
@@ -411,12 +414,12 @@ def _as(kind: str, text: str) -> Any:
     if kind == "flag":
         return True
     if kind == "int":
-        digits = text.strip().replace(",", "")
-        return int(digits) if re.fullmatch(r"[+-]?\d{1,20}", digits) else None
+        whole = text.strip().replace(",", "")
+        return int(whole) if re.fullmatch(r"[+-]?\d{1,20}", whole) else None
     if kind == "float":
-        return float(text) if re.fullmatch(r"\s*[+-]?[\d.]+(?:[eE][+-]?\d+)?\s*", text) else None
+        return _finite(float(text)) if _FLOAT.fullmatch(text) else None
     if kind == "ints":
-        return [int(number) for number in re.findall(r"-?\d+", text)][:512]
+        return [digits.number(number) for number in re.findall(r"-?\d+", text)][:512]
     if kind == "strs":
         parts = (part.strip("\"'.") for part in re.split(r"[,\s]+", text.strip().strip("[]")))
         return [part for part in parts if part][:512]
@@ -432,4 +435,10 @@ def _scaled(text: str, units: Mapping[str, float], number: type) -> Any:
     if not found or found[1].count(".") > 1 or found[1] == ".":
         return None
     unit = found[2].lower()
-    return number(float(found[1]) * units[unit]) if unit in units else None
+    amount = _finite(float(found[1]) * units[unit]) if unit in units else None
+    return None if amount is None else number(amount)
+
+
+def _finite(value: float) -> float | None:
+    """No more digits than a float holds: neither JSON nor a whole number can say what is infinite."""
+    return value if math.isfinite(value) else None

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
+from logsig import digits
 from logsig.late import late
 from logsig.model import Frame, LogLine, Message, Writer
 from logsig.record import dataclass
@@ -138,9 +139,9 @@ class _Grouper:
     def _note_rank(self, writer: Writer, text: str) -> None:
         """Remembers whose traceback is announced: by torchrun's table, ``mp.spawn``, Ray's snippets, Composer."""
         if "local_rank" in text and (table := _TABLE_RANK.match(text)):
-            self.table_rank[writer] = int(table["rank"])
+            self.table_rank[writer] = digits.number(table["rank"])
         elif any(words in text for words in _ANNOUNCING) and (found := _ANNOUNCED.search(text)):
-            self.announced[writer] = int(next(value for value in found.groups() if value is not None))
+            self.announced[writer] = digits.number(next(value for value in found.groups() if value is not None))
 
     # -------------------------------------------------------- continuing
 
@@ -273,7 +274,7 @@ class _Grouper:
         frame = _FRAME.match(text)
         if frame:
             target = min(inside, key=lambda item: len(item.frames))
-            target.frames.append(Frame(frame["path"], int(frame["line"]), (frame["function"] or "").strip()))
+            target.frames.append(Frame(frame["path"], digits.number(frame["line"]), (frame["function"] or "").strip()))
             target.code_next = True
             target.lines.append(line)
             return True

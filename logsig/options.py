@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from logsig import digits
+
 LOG = click.Path(readable=False)
 """A log's path. Click would refuse one that may not be read; the rest is to be diagnosed all the same, with exit 3."""
 SIGNATURES = click.option(
@@ -73,6 +75,6 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic in newer versi
         if isinstance(value, int):
             return value
         found = re.fullmatch(r"(\d+)\s*([kmgt]?)(?:i?b)?", value.strip().lower())
-        if not found or int(found[1]) == 0:
+        if not found or digits.number(found[1]) == 0:
             self.fail(f"found {value!r}, expected a size such as 500M or 2G", param, ctx)
-        return int(found[1]) << (10 * " kmgt".index(found[2] or " "))
+        return digits.number(found[1]) << (10 * " kmgt".index(found[2] or " "))

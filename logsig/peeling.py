@@ -12,7 +12,7 @@ from dataclasses import field
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from logsig import envelope, pods
+from logsig import digits, envelope, pods
 from logsig.dialects import NUMBERS, Prefix, fact_of
 from logsig.grammar import NEAR, Alternatives, Grammar
 from logsig.model import Stamp
@@ -63,12 +63,12 @@ class Labels:
         """From labels seen; the largest number is taken generously, as only a sample was looked at."""
         seen = Counter(labels)
         often = [label for label, count in seen.items() if count > 1] or list(seen)
-        numbers = [int(label) for label in often if label.isdigit()]
+        numbers = [digits.number(label) for label in often if label.isdecimal()]
         return cls(frozenset(_form(label) for label in often), 16 * (max(numbers, default=0) + 1))
 
     def admit(self, label: str) -> bool:
         """True where the label is of the kind seen."""
-        return _form(label) in self.forms and not (label.isdigit() and int(label) > self.largest)
+        return _form(label) in self.forms and not (label.isdecimal() and digits.number(label) > self.largest)
 
 
 @lru_cache(maxsize=10_000)
@@ -285,7 +285,7 @@ class Peeler:
             text = str(value)
             if fact == "time":
                 self._set_time(fields, opened.prefix, Stamp(text, _time_format(opened.prefix, value)))
-            elif fact not in NUMBERS or (text.isascii() and text.isdigit() and len(text) < 10):
+            elif fact not in NUMBERS or (text.isascii() and text.isdecimal() and len(text) < 10):
                 self._set(fields, opened.prefix, fact, text)
 
     def _set(self, fields: dict[str, Any], prefix: Prefix, fact: str, value: str) -> None:

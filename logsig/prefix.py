@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from itertools import pairwise
 from typing import Literal, cast
 
-from logsig import dialects, opening
+from logsig import dialects, digits, opening
 from logsig.dialects import Consistency, Prefix
 from logsig.grammar import Grammar
 from logsig.late import late
@@ -171,8 +171,8 @@ def _fill_their_part(rule: Consistency, labels: Mapping[int, str]) -> bool:
 
 def _are_rising(labels: Sequence[str]) -> bool:
     """True for line numbers: nearly all rise, and nearly none comes twice."""
-    digits = [label if label.isdecimal() else re.sub(r"[^0-9]", "", label) for label in labels]
-    numbers = [int(label) for label in digits if label]
+    found = [label if label.isdecimal() else re.sub(r"[^0-9]", "", label) for label in labels]
+    numbers = [digits.number(label) for label in found if label]
     if len(numbers) < 8 or len(set(numbers)) < 0.9 * len(numbers):
         return False
     return sum(a < b for a, b in pairwise(numbers)) >= 0.9 * (len(numbers) - 1)

@@ -32,7 +32,7 @@ def words_of(shape: bytes) -> str:
 
 _STEP = late(
     r"(?:\bglobal[_ ]?step|\bsteps?|\biter(?:ation)?s?|\bit|"
-    r"\bbatch(?:_idx)?)['\"]?\s*[:=#]?\s*\[?\s*(?P<step>\d{1,9})(?!\.\d|[\w-])(?:\s*/\s*(?P<of>\d+))?",
+    r"\bbatch(?:_idx)?)['\"]?\s*[:=#]?\s*\[?\s*(?P<step>\d{1,9})(?!\.\d|[\w-])(?:\s*/\s*(?P<of>\d{1,18}))?",
     re.IGNORECASE,
 )
 _EPOCH_STEP = late(

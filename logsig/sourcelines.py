@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from logsig import digits
 from logsig.model import LogLine
 
 _NCCL = re.compile(r"ProcessGroupNCCL\.cpp:(\d+)")
@@ -52,6 +53,6 @@ def torch_hint(lines: Sequence[LogLine]) -> str | None:
             continue
         for kind, pattern in (("nccl", _NCCL), ("reducer", _REDUCER)):
             found = pattern.search(raw)
-            if found and (version := _BY_LINE[kind].get(int(found[1]))):
+            if found and (version := _BY_LINE[kind].get(digits.number(found[1]))):
                 votes[version] += 1
     return f"{votes.most_common(1)[0][0]} (by its source lines)" if votes else None

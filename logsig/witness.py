@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from logsig import digits
 from logsig.late import late
 from logsig.model import MAX_WORLD, LogLine
 from logsig.record import dataclass
@@ -83,8 +84,8 @@ def number_of(text: Any) -> int | None:
     if text is None:
         return None
     word = str(text).strip().strip("().,")
-    if word.isdigit():
-        return int(word)
+    if word.isdecimal():
+        return digits.number(word)
     if word.upper() in SIGNALS:
         return SIGNALS[word.upper()]
     if "SIG" + word.upper() in SIGNALS:
@@ -107,7 +108,7 @@ def ids(tasks: str) -> list[int]:
     found: list[int] = []
     for part in re.findall(r"\d+(?:-\d+)?", tasks)[:4096]:
         low, _, high = part.partition("-")
-        found.extend(range(int(low), min(int(high or low), int(low) + MAX_WORLD) + 1))
+        found.extend(range(digits.number(low), min(digits.number(high or low), digits.number(low) + MAX_WORLD) + 1))
     return found
 
 
@@ -185,7 +186,7 @@ class _Table:
         rank, code = _RANK.search(fields.get("rank", "")), _EXITCODE.search(fields.get("exitcode", ""))
         if at is None or rank is None:
             return
-        number, signal = settle_code(int(code["code"]) if code else None, None)
+        number, signal = settle_code(digits.number(code["code"]) if code else None, None)
         error_file = fields.get("error_file")
         self.found.append(
             Testimony(
@@ -194,10 +195,10 @@ class _Table:
                 at[0],
                 number,
                 signal,
-                int(rank["rank"]),
-                int(rank["local"]),
+                digits.number(rank["rank"]),
+                digits.number(rank["local"]),
                 None,
-                int(code["pid"]) if code else None,
+                digits.number(code["pid"]) if code else None,
                 fields.get("host") or at[1].node,
                 fields.get("time"),
                 self.root,

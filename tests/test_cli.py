@@ -174,6 +174,13 @@ def test_usage_is_two(words, answers, capsys):
     assert capsys.readouterr().err.startswith("logsig: ")
 
 
+def test_a_group_without_its_command_is_two(capsys):
+    assert cli.run(["signatures"]) == 2
+    assert capsys.readouterr().err == (
+        "logsig: Missing command.\nhint: 'logsig signatures --help' shows what is possible\n"
+    )
+
+
 def test_missing_path_is_two(tmp_path):
     """A path that doesn't exist is named."""
     done = run(str(tmp_path / "no.log"))

@@ -129,3 +129,13 @@ def test_nothing_slow_is_imported_to_look(site: Path) -> None:
             [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env, cwd="/"
         )
     assert done.stdout == "True False False\n"
+
+
+def test_a_current_folder_that_is_gone_is_no_matter(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert len(installed.find([".", str(site)]).folders) == 1

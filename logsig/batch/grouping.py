@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from logsig import digits
 from logsig.batch import layout
 from logsig.batch.layout import Key, Parts
 from logsig.batch.model import Job, Log
@@ -202,7 +203,7 @@ def _first_ranks(found: Found) -> set[int]:
             head = file.read(PEEK)
     except OSError:
         return set()
-    return {int(number) for number in _RANK_TOLD.findall(head)}
+    return {digits.number(number) for number in _RANK_TOLD.findall(head)}
 
 
 # ---------------------------------------------------------------- torchrun

@@ -10,6 +10,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from logsig import digits
+
 MOST = 4096
 """Hosts of one list expression."""
 _NAME = r"[A-Za-z][A-Za-z0-9]*(?:[.-][A-Za-z0-9]+)*"
@@ -38,7 +40,7 @@ def named_in(text: str) -> set[str]:
         if any(word in line for word in _WORDS) and not _TABLE.match(line):
             for match in _SAYS.finditer(line):
                 found.update(expanded(match["list"] or match["on"] or match["nccl"]))
-    return {name for name in found if name.lower() not in _NOT_HOSTS and any(map(str.isdigit, name))}
+    return {name for name in found if name.lower() not in _NOT_HOSTS and any(map(str.isdecimal, name))}
 
 
 def expanded(expression: str) -> list[str]:
@@ -51,9 +53,9 @@ def expanded(expression: str) -> list[str]:
             continue
         for part in inside[2].split(","):
             first, sign, last = part.partition("-")
-            if not first.isdigit() or (sign and not last.isdigit()):
+            if not first.isdecimal() or (sign and not last.isdecimal()):
                 continue
-            numbers = range(int(first), int(last or first) + 1)
+            numbers = range(digits.number(first), digits.number(last or first) + 1)
             names += [f"{inside[1]}{number:0{len(first)}d}{inside[3]}" for number in numbers[: MOST - len(names)]]
     return names[:MOST]
 
@@ -79,7 +81,7 @@ def counting_names(jobs: Iterable[Sequence[str]]) -> frozenset[str]:
             found = _COUNTED.fullmatch(host)
             if found:
                 stem = found["stem"], found["rest"]
-                numbers[stem].add(int(found["number"]))
+                numbers[stem].add(digits.number(found["number"]))
                 names[stem].add(host)
         for stem, found_numbers in numbers.items():
             low, high = min(found_numbers), max(found_numbers)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from logsig import digits
 from logsig.inputs import naming
 
 ALONE = "a file by itself"
@@ -188,7 +189,7 @@ def _slurm(parts: Parts) -> Key | None:
     if folders and folders[-1].lower() in _STREAMS:  # logs/out/4711.out beside logs/err/4711.err
         folders = folders[:-1]
     shown = _path(*folders, f"{name}-{found['id']}" if name else found["id"])
-    return Key("slurm", shown, SLURM, None if found["task"] is None else int(found["task"]))
+    return Key("slurm", shown, SLURM, None if found["task"] is None else digits.number(found["task"]))
 
 
 def _is_job_id(found: re.Match[str]) -> bool:
@@ -224,7 +225,9 @@ def _ranks(parts: Parts) -> Key | None:
     if any("rank" in folder.lower() for folder in inside):  # all that lies in a rank's folder is the rank's
         return Key("ranks", _path(*folders), RANKS)
     name = _without_stream(_NUMBERED.sub("*", parts.base))
-    number = next((int(group) for group in found.groups()[:2] if group), None) if found and not inside else None
+    number = (
+        next((digits.number(group) for group in found.groups()[:2] if group), None) if found and not inside else None
+    )
     return Key("ranks", _path(*folders, name), RANKS, number)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FAULTY = 2
 
 
-@click.group()
+@click.group(no_args_is_help=False)
 def command() -> None:
     """Browse the signature library, check a pack, draft a new signature."""
 

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from logsig import digits
 from logsig.commands.show import UNREADABLE, text_of
 from logsig.errors import OutputError
 from logsig.options import LOG, require_log
@@ -97,4 +98,4 @@ class _Files:
 
 def _order(name: str) -> tuple[int, int]:
     number = name.removeprefix("rank_").removesuffix(".log")
-    return (0, int(number)) if number.isdigit() else (1, 0)
+    return (0, digits.number(number)) if number.isdecimal() else (1, 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from logsig import digits
 from logsig.model import Origin
 
 RANK = r"(?<![a-z])(?:global[_.-]?)?rank[_.=-]?(\d{1,6})(?!\d)"
@@ -96,12 +97,14 @@ def order(path: str) -> tuple[object, ...]:
     match = re.match(ROTATED, stem)
     if match is None:
         return (_natural(folder), is_error, _natural(stem), 1, 0, name)
-    number = int(match["number"].replace("-", "") or 0)
+    number = digits.number(match["number"].replace("-", "") or "0")
     return (_natural(folder), is_error, _natural(match["base"]), 0, number if number > 9999 else -number, name)
 
 
 def _natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", text) if part)
+    return tuple(
+        (0, digits.number(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", text) if part
+    )
 
 
 def _unpacked(name: str) -> str:
@@ -125,14 +128,14 @@ def _of_elastic(origin: Origin, folders: list[str], stem: str) -> Origin | None:
         return None
     role = "error_file" if stem == ERROR_FILE else "worker"
     node = _first(NODE, folders[:-2])
-    return replace(origin, attempt=int(attempt), local_rank=int(local), role=role, node=node)
+    return replace(origin, attempt=digits.number(attempt), local_rank=digits.number(local), role=role, node=node)
 
 
 def _of_pods(origin: Origin, folders: list[str], stem: str) -> Origin | None:
     """Those of Kubernetes: ``<ns>_<pod>_<uid>/<container>/<restart>.log``, ``<pod>_<ns>_<container>-<id>.log``."""
     restart = stem.partition(".log")[0]
     if len(folders) >= 2 and restart.isdecimal() and (pod := re.match(POD_FOLDER, folders[-2])):
-        return replace(origin, node=pod[1], attempt=int(restart))
+        return replace(origin, node=pod[1], attempt=digits.number(restart))
     if "_" in stem and (pod := re.match(POD_FILE, stem)):
         return replace(origin, node=pod[1])
     return None
@@ -152,10 +155,10 @@ def _of_names(origin: Origin, folders: list[str], stem: str) -> Origin:
     task = re.match(TASK, stem) if is_digital and rank is None else None
     return replace(
         origin,
-        rank=None if rank is None else int(rank),
-        local_rank=None if local is None else int(local),
+        rank=None if rank is None else digits.number(rank),
+        local_rank=None if local is None else digits.number(local),
         node=(_first(POD, near[:1]) if is_digital else None) or _first(NODE, near),
-        task=int(task[1] or task[2]) if task else None,
+        task=digits.number(task[1] or task[2]) if task else None,
     )
 
 

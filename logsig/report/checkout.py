@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from logsig import digits
 from logsig.late import late
 from logsig.record import dataclass
 
@@ -46,7 +47,7 @@ def _quoted_frames(cause: Cause) -> list[Frame]:
 
     lines = [text for each in cause.evidence[:1] for _, text in each.context]
     found = [_FRAME.search(line) for line in lines]
-    return [Frame(each[1], int(each[2]), each[3] or "") for each in found if each]
+    return [Frame(each[1], digits.number(each[2]), each[3] or "") for each in found if each]
 
 
 def locate(frames: Sequence[Frame], root: str) -> Spot | None:
