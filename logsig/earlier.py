@@ -25,14 +25,17 @@ _BEGINNING = 17
 
 def reports(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Gives (begin, end) of each report that is there as a whole: as text, JSON lines, or commands for GitHub."""
-    done = 0
+    done = group_end = 0
     for at, line in enumerate(lines):
         if at < done or "logsig" not in line:
             continue
         if _LINE.search(line):
             found = at, at + 1
         elif _GROUP.search(line):
-            found = at, next((end + 1 for end in range(at, len(lines)) if _GROUP_END.search(lines[end])), 0)
+            if group_end <= at:  # sought once for all groups before it
+                ends = (end for end in range(at, len(lines)) if _GROUP_END.search(lines[end]))
+                group_end = next(ends, len(lines))
+            found = at, group_end + 1 if group_end < len(lines) else 0
         else:
             found = _text(lines, done, at)
         if found[1]:

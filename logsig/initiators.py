@@ -36,8 +36,8 @@ Value = tuple[Any, ...]
 def mismatch(case: Case) -> Verdict | None:
     """In a comparison that ranks report of one another, the minority value marks the rank."""
     found = [event for event in case.roots if event.signature in MISMATCHES]
-    rest = [event for event in case.roots if event not in found and case.entry(event).points_at == "speaker"]
-    if not found or rest:
+    rest = (event for event in case.roots if event.signature not in MISMATCHES)
+    if not found or any(case.entry(event).points_at == "speaker" for event in rest):
         return None
     votes, complete = _votes(found)
     if not votes and (culprit := _culprit(case, found)) is not None:

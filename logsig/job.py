@@ -18,7 +18,7 @@ from logsig.match import Matched, Matches
 from logsig.model import Attempt, Event, Exit, JobLog, LogLine, Message, RankLog
 from logsig.progress import FINISHED, Course, Progress
 from logsig.record import dataclass
-from logsig.restarts import Boundaries
+from logsig.restarts import Boundaries, Counter
 from logsig.witness import Testimony, from_facts, ids, read_tables
 
 KEPT_STEPS = 512
@@ -183,11 +183,11 @@ class _Builder:
                 known = self.ranks[attempt][rank]
                 known.advanced = max(known.advanced, course.advanced)
 
-    def _tops(self, attempt: int) -> dict[tuple[str, int | None], int]:
-        tops: dict[tuple[str, int | None], int] = {}
-        for (number, _, _, counter), course in self.courses.items():
-            if number == attempt:
-                tops[counter] = max(course.top, tops.get(counter, -1))
+    def _tops(self) -> dict[int, dict[Counter, int]]:
+        """Attempt -> counter -> the furthest step."""
+        tops: dict[int, dict[Counter, int]] = defaultdict(dict)
+        for (attempt, _, _, counter), course in self.courses.items():
+            tops[attempt][counter] = max(course.top, tops[attempt].get(counter, -1))
         return tops
 
     def _attempt(self, line: LogLine, order: int) -> int:
@@ -310,8 +310,8 @@ class _Builder:
         return tuple(sorted(found))
 
     def attempts(self) -> tuple[Attempt, ...]:
-        numbers = sorted({*self.ranks, *self.events, *self.exits, 0, self.last_attempt})
-        return tuple(self._attempt_of(number) for number in numbers)
+        numbers, tops = sorted({*self.ranks, *self.events, *self.exits, 0, self.last_attempt}), self._tops()
+        return tuple(self._attempt_of(number, tops[number]) for number in numbers)
 
     def _last_words(self, attempt: int, rank: int, known: _Rank) -> LogLine | None:
         if known.last.level in _ERRORS and all(known.last is not item.line for item in known.exits):
@@ -319,7 +319,7 @@ class _Builder:
         order, line = self.named.get((attempt, rank), (-1, None))
         return line if order > self.progress[attempt] else None
 
-    def _attempt_of(self, number: int) -> Attempt:
+    def _attempt_of(self, number: int, tops: dict[Counter, int]) -> Attempt:
         ranks = {
             rank: RankLog(
                 rank,
@@ -352,7 +352,7 @@ class _Builder:
             self.progress[number],
             self.progress_in[number],
             self.going_on[number],
-            self._tops(number),
+            tops,
             self.last_orders[number],
             self.finished_orders[number],
             self.progress_time.get(number),

@@ -50,8 +50,9 @@ class Judged:
 
 def judge(job: JobLog, catalog: Catalog) -> list[Judged]:
     """Returns every attempt with its verdict."""
-    has_head = not cut_files(job.lines)
-    return [_judge(job, number, catalog, has_head=has_head or number > 0) for number in range(len(job.attempts))]
+    has_head, world = not cut_files(job.lines), world_size(job)
+    numbers = range(len(job.attempts))
+    return [_judge(job, number, catalog, world, has_head=has_head or number > 0) for number in numbers]
 
 
 def _failed(judged: Sequence[Judged]) -> list[Judged]:
@@ -60,10 +61,10 @@ def _failed(judged: Sequence[Judged]) -> list[Judged]:
     return [item for item in judged if item.outcome not in good]
 
 
-def _judge(job: JobLog, number: int, catalog: Catalog, *, has_head: bool) -> Judged:
+def _judge(job: JobLog, number: int, catalog: Catalog, world: int | None, *, has_head: bool) -> Judged:
     attempt = job.attempts[number]
     stories = tell(attempt, catalog)
-    verdict = decide(stories, catalog, world_size(job), has_head=has_head)
+    verdict = decide(stories, catalog, world, has_head=has_head)
     if verdict.root is None and verdict.finding is not None:
         verdict = replace(verdict, root=_stand_in(verdict, stories, catalog))
     if caught.may_be(job, stories, verdict):

@@ -394,7 +394,8 @@ def _pieces(excerpt: Excerpt) -> Iterator[Piece]:
 def _without(find: Finder, pieces: list[Piece], noted: list[tuple[int, int]]) -> list[Piece]:
     """The pieces without the stretches found, whose lines are noted; all of them where nothing would remain."""
     found = list(find([piece.text for piece in pieces]))
-    kept = [piece for at, piece in enumerate(pieces) if not any(begin <= at < end for begin, end in found)]
+    left_out = {at for begin, end in found for at in range(begin, end)}
+    kept = [piece for at, piece in enumerate(pieces) if at not in left_out]
     if not any(piece.text.strip() for piece in kept):
         return pieces
     noted += [(pieces[begin].number, pieces[end - 1].number) for begin, end in found]

@@ -18,6 +18,8 @@ from logsig.record import dataclass
 
 MAX_CONTINUATION = 60
 """Lines that an exception's message may go on for. CUDA and NCCL texts with a C++ backtrace stay below."""
+MAX_LINKS = 100
+"""Tracebacks of one chain; what follows is a message of its own. Each link holds the lines before it."""
 MAX_BARE_CONTINUATION = 14
 """The same where lines carry no rank at all, so that other ranks' output may stand in between."""
 
@@ -214,7 +216,7 @@ class _Grouper:
 
     def _links_on(self, current: _Open, line: LogLine, text: str) -> bool:
         """True for a line between two tracebacks of one chain, and for the head of the second, which becomes a link."""
-        if _CHAIN.match(text.strip()):
+        if len(current.links) < MAX_LINKS and _CHAIN.match(text.strip()):
             current.pending_link = True
             current.more = 0
             return True
