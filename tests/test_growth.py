@@ -12,8 +12,8 @@ from logsig.catalog import Catalog
 
 _PRINT = "CollectiveFingerPrint(SequenceNumber={0}, OpType=ALLREDUCE, TensorShape=[{1}], TensorDtypes=Float)"
 _MISMATCH = (
-    "[rank1]: RuntimeError: Detected mismatch between collectives on ranks. "
-    f"Rank 1 is running collective: {_PRINT}, but Rank 0 is running collective: {_PRINT}."
+    "[rank{0}]: RuntimeError: Detected mismatch between collectives on ranks. "
+    f"Rank {{0}} is running collective: {_PRINT}, but Rank 0 is running collective: {_PRINT}."
 )
 _CHAIN = "During handling of the above exception, another exception occurred:"
 KINDS: dict[str, Callable[[int], str]] = {
