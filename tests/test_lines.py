@@ -705,9 +705,7 @@ def test_a_rule_alone_hides_nothing() -> None:
 
 
 SESSION = """\
-============================= test session starts =======================
-
-
+============================= test session starts ==============================
 tests/test_dist.py::test_bad_rank
 [rank1]: Traceback (most recent call last):
 [rank1]:   File "/repo/tests/fail.py", line 8, in <module>
@@ -725,7 +723,8 @@ def test_what_tests_provoke_is_no_failure_where_they_pass():
     assert any("tests that passed" in doubt for doubt in passed.doubts)
     failed = f"{SESSION}========= 39 passed, 1 failed in 61.20s (0:01:01) =========\n"
     assert [answer(text)[0] for text in (failed, SESSION)] == [answer(SESSION)[0]] * 2
-=======
+
+
 def test_groups_for_github_that_never_end_are_no_reports() -> None:
     from logsig.earlier import reports
 
