@@ -162,9 +162,15 @@ class Matcher:
     # ------------------------------------------------------------ one signature, one message
 
     def _hits(self, entries: Sequence[Entry], message: Message, link: Message, order: int) -> list[Matched]:
-        """The signatures that fit one link of an exception chain (most messages have one)."""
+        """The signatures that fit one link of an exception chain (most messages have one).
+
+        A traceback that torch's own hook printed ended its process, whatever its message says of going on.
+        """
         hits = []
+        ended = message.fatal and bool(link.frames) and link is message
         for entry in entries:
+            if ended and entry.role == "notice":
+                continue
             trial = self.trial(entry, link)
             if trial.span is not None:
                 self._enrich(entry, link, order, trial.facts)

@@ -587,3 +587,14 @@ def test_error_that_a_labelled_rank_names_and_goes_on_from_is_none(catalog: Cata
     before, after = ([f"[rank{rank}]: step {step} loss 1.0" for rank in (0, 1)] for step in (1, 2))
     log = text(before, ["[rank1]: OSError: [Errno 28] No space left on device: '/tmp/prof.json'"], after)
     assert analyze_text(log, catalog).outcome != "failure"
+
+
+@pytest.mark.parametrize(
+    "words", ["ImportError: no flash_attn, falling back to sdpa", "ConnectionError: no hub, retrying (1/5)"]
+)
+def test_a_traceback_of_torchs_hook_ended_its_process_whatever_it_says(catalog: Catalog, words: str) -> None:
+    """The words were written where the error was raised, by somebody who meant to catch it."""
+    log = text(steps(range(3), 4), traceback(2, words), closed(0))
+    assert verdict(analyze_text(log, catalog))[:2] == ("python-exception", 2)
+    said = f"[rank2]: {words}"
+    assert analyze_text(text(steps(range(3), 4), [said], steps(range(3), 9)), catalog).root_cause is None
