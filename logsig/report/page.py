@@ -6,8 +6,11 @@ out; they compose nothing. Knows no format.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal
 
+from logsig import clocks
+from logsig.model import Stamp
 from logsig.record import dataclass
 from logsig.report import inert, ranks, verdict, wording
 
@@ -216,8 +219,13 @@ def _quote(evidence: Evidence) -> Quote:
         for before, at in zip([numbers[0], *numbers], numbers, strict=False)
     ]
     writer = [f"rank {evidence.rank}"] if evidence.rank is not None else []
-    writer += [part for part in (evidence.node, evidence.time) if part]
+    writer += [part for part in (evidence.node, _moment(evidence.time or "")) if part]
     return Quote(evidence.source.path, number, ", ".join(writer), tuple(lines))
+
+
+def _moment(printed: str) -> str:
+    """Spells out the time of C++ loggers, ``903 01:50:50.118273645``; others are as printed."""
+    return clocks.text(Stamp(printed, "glog")) if re.fullmatch(r"\d{3,4} [\d:]{8}\.\d{1,9}", printed) else printed
 
 
 def _ranks_title(found: Diagnosis) -> str:
