@@ -49,6 +49,10 @@ def is_by_rank(ending: Exit) -> bool:
     return ending.witness == "worker-exit" and ending.line.text.startswith(("=   RANK ", "Global rank "))
 
 
+GRACE = 29.0
+"""Seconds from torchrun's SIGTERM to its SIGKILL, 30 (``PContext.close``), less what the table's whole seconds hide."""
+
+
 class Endings:
     """The ends of an attempt's processes as all its witnesses together tell them."""
 
@@ -97,6 +101,7 @@ class Endings:
             pid in self._stopped
             or pid in self._escalated
             or self._after_cancel(ending)
+            or self._after_grace(ending)
             or (is_by_rank(ending) and self._others_left_by_themselves())
         )
 
@@ -120,6 +125,15 @@ class Endings:
         if ending.witness == _TABLE or self._cancelled >= ending.order:
             return False
         return any(item is not ending and (item.code or item.signal in FATAL_SIGNALS) for item in self._attempt.exits)
+
+    def _after_grace(self, ending: Exit) -> bool:
+        """True for a kill that the table dates ``GRACE`` behind another failure on the node: it outlived SIGTERM."""
+        if ending.witness != _TABLE or ending.time is None:
+            return False
+        others = (item for item in self._attempt.exits if item.witness == _TABLE and item.node == ending.node)
+        return any(
+            item.time is not None and ending.time - item.time >= GRACE and item.signal not in (9, 15) for item in others
+        )
 
 
 def _is_scheduler(signature: str, catalog: Catalog) -> bool:

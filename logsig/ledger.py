@@ -91,14 +91,20 @@ def _judge(pg: str, rows: Mapping[int, _Row], known: set[int], world_size: int |
         expected |= set(range(world_size))
     elif pg not in DEFAULT_GROUPS:
         expected = set(rows)
-    suspects, verdict, notes = _suspects(ordered, stuck, expected)
+    unheard = expected - set(rows)
+    if pg in DEFAULT_GROUPS:
+        unheard |= set(range(max(rows, default=0))) - set(rows)
+    suspects, verdict, notes = _suspects(ordered, stuck, expected, len(unheard))
     shown = [_shown(row, notes.get(row.rank, "waited" if row.own else "told")) for row in ordered]
     shown += [_shown(_Row(rank), notes[rank]) for rank in sorted(suspects) if rank not in rows]
     return LedgerGroup(pg, tuple(sorted(shown, key=lambda row: row.rank)), verdict, tuple(sorted(suspects)))
 
 
-def _suspects(rows: Sequence[_Row], stuck: Sequence[_Row], expected: set[int]) -> Suspects:
-    """Whom the counters of one group accuse: those with an odd operation, those behind, else the silent ones."""
+def _suspects(rows: Sequence[_Row], stuck: Sequence[_Row], expected: set[int], unheard: int) -> Suspects:
+    """Whom the counters of one group accuse: those with an odd operation, those behind, else the silent ones.
+
+    ``unheard``: how many ranks might side with a minority, as their counters aren't in the log.
+    """
     completed = {row.completed for row in rows if row.completed is not None}
     if completed == {-1}:
         said = (
@@ -106,12 +112,12 @@ def _suspects(rows: Sequence[_Row], stuck: Sequence[_Row], expected: set[int]) -
         )
         return set(), said, {}
     paired = any(row.op in POINT_TO_POINT for row in rows)
-    odd = set() if paired else _odd_operation(stuck)
+    odd = set() if paired else _odd_operation(stuck, unheard)
     if odd:
         said = f"At sequence number {stuck[0].seq} {_names(odd)} ran another operation or size than the others."
         return odd, said, dict.fromkeys(odd, "other operation")
     waited = [row for row in rows if row.own and row.seq is not None]
-    behind = None if paired else _behind(rows, waited)
+    behind = None if paired else _behind(rows, waited, unheard)
     if behind is not None:
         return behind
     silent = expected - {row.rank for row in rows}
@@ -123,24 +129,26 @@ def _suspects(rows: Sequence[_Row], stuck: Sequence[_Row], expected: set[int]) -
     return set(), NOBODY, {}
 
 
-def _behind(rows: Sequence[_Row], waited: Sequence[_Row]) -> Suspects | None:
+def _behind(rows: Sequence[_Row], waited: Sequence[_Row], unheard: int) -> Suspects | None:
     """The minority that never enqueued the furthest collective that a rank waited in, or waited in an earlier one."""
     front = max((row.seq for row in waited if row.seq is not None), default=None)
     if front is None:
         return None
     arrived = {row.rank for row in waited if row.seq is not None and row.seq >= front}
     never = {row.rank for row in rows if row.enqueued is not None and row.enqueued < front} - arrived
+    early = {row.rank for row in waited} - arrived
+    if early and unheard and len(early) + unheard >= len(arrived):
+        return set(), NOBODY, {}  # which of the two is the minority isn't known
     if never and len(never) < len(rows) and len(never) <= max(1, len(rows) // 2):
         said = f"{_names(never).capitalize()} never enqueued collective {front}, on which the others waited."
         return never, said, dict.fromkeys(never, "never entered")
-    early = {row.rank for row in waited} - arrived
     if early and len(early) <= len(waited) // 2:
         said = f"{_names(early).capitalize()} waited in an earlier collective than the others: "
         return early, said + "the ranks took different paths.", dict.fromkeys(early, "behind")
     return None
 
 
-def _odd_operation(stuck: Sequence[_Row]) -> set[int]:
+def _odd_operation(stuck: Sequence[_Row], unheard: int) -> set[int]:
     """At one sequence number the ranks with the rarest (operation, size), where that is a clear minority."""
     by_seq: dict[int, list[_Row]] = defaultdict(list)
     for row in stuck:
@@ -151,7 +159,7 @@ def _odd_operation(stuck: Sequence[_Row]) -> set[int]:
         if len(counts) > 1:
             common, most = counts.most_common(1)[0]
             rest = {row.rank for row in rows if (row.op, row.numel) != common}
-            if most > len(rest):
+            if most > len(rest) + unheard:
                 return rest
     return set()
 

@@ -15,6 +15,9 @@ from logsig.stories import Story
 from logsig.verdict import Case, Verdict, list_ranks, name_ranks
 from logsig.witness import NAMES
 
+FEW = 4
+"""Ranks of a group, below which one against the others is no clear majority, unless the world is known."""
+
 
 def _suspect(root: Event | None, rank: int, confidence: Confidence, *because: str, grade: Grade = "B") -> Verdict:
     return Verdict(
@@ -142,7 +145,8 @@ def by_ledger(case: Case) -> Verdict | None:
     unheard = unheard or (notes == {"silent"} and _is_folded(case))
     if len(suspects) == 1 and not (unheard and len(case.peers) < max(2, len(case.ranks) - 1)):
         root = _as(case, "collective-mismatch", root) if "other operation" in notes else root
-        verdict = _suspect(root, suspects[0], "medium" if notes == {"silent"} else "high", *because)
+        few = case.world_size is None and all(len(group.rows) < FEW for group in telling)
+        verdict = _suspect(root, suspects[0], "medium" if notes == {"silent"} or few else "high", *because)
         return replace(verdict, ledger_decided=True)
     decided = _shows_much(telling)
     return Verdict(root=root, candidates=suspects, suspects=suspects, because=because, ledger_decided=decided)

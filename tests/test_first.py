@@ -598,3 +598,11 @@ def test_a_traceback_of_torchs_hook_ended_its_process_whatever_it_says(catalog: 
     assert verdict(analyze_text(log, catalog))[:2] == ("python-exception", 2)
     said = f"[rank2]: {words}"
     assert analyze_text(text(steps(range(3), 4), [said], steps(range(3), 9)), catalog).root_cause is None
+
+
+@pytest.mark.parametrize(("later", "first"), [("16:35:53", 0), ("16:35:24", 1)])
+def test_a_kill_a_whole_grace_behind_another_failure_is_the_agents(catalog: Catalog, later: str, first: int) -> None:
+    """Torchrun kills after thirty seconds what outlives its SIGTERM; a kill at once is somebody else's."""
+    told = "\n".join(table({0: 1, 1: -9}, 0)).replace("2026-11-29_16:35:23", f"2026-11-29_{later}", 1)
+    found = analyze_text(text(steps(range(2), 9), [told]), catalog)
+    assert found.first_failing_rank == first

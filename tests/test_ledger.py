@@ -132,3 +132,19 @@ def test_analyser_of_the_flight_recorder_names_who_is_missing(catalog: Catalog, 
     found = analyze_text(report.replace("MISSING", "5"), catalog)
     assert (found.outcome, found.first_failing_rank) == ("failure", 5)
     assert analyze_text(report.replace("MISSING", "2, 5"), catalog).first_failing_rank is None
+
+
+@pytest.mark.parametrize("odd", [{"seq": 732, "completed": 731}, {"numel": 99}])
+def test_a_minority_that_unheard_ranks_could_make_a_majority_is_none(catalog: Catalog, odd: dict[str, int]) -> None:
+    """Three against three, of which the first two lines were cut off; with all heard it is one against five."""
+    later = "".join(waited(rank) for rank in (3, 4, 5))
+    cut = analyze_text(waited(2, **odd) + later, catalog)
+    assert (cut.root_cause and cut.root_cause.signature, cut.first_failing_rank) == ("nccl-collective-timeout", None)
+    whole = analyze_text(waited(0) + waited(1) + waited(2, **odd) + later, catalog)
+    assert (whole.first_failing_rank, whole.rank_confidence) == (2, "high")
+
+
+def test_two_against_one_is_less_sure_where_the_world_is_unknown(catalog: Catalog) -> None:
+    log = waited(0) + waited(1) + waited(2, numel=99)
+    assert analyze_text(log, catalog).rank_confidence in {"medium", "low"}
+    assert analyze_text("world_size=3\n" + log, catalog).rank_confidence == "high"
