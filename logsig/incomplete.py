@@ -24,6 +24,8 @@ _INSIDE = late(r"(?:\t| {2,})\S")
 """The inside of a traceback or of a table. (An agent's own file may well begin with how a worker ended.)"""
 _IN_REPORT = late(r"(?:\[\d+\]:|Root Cause \(first observed failure\):|Failures:|[=-]{40,}|\S+ FAILED)\s*$")
 """The inside of the table with which torchrun ends."""
+_IN_ENTRY = late(r"\[\d+\]:$|Failures:$|  (?:time|host|rank|exitcode|error_file|traceback) {0,8}: ")
+"""A line of that table behind which another must come."""
 _FRAGMENT = late(r"[^\[\]\n]{0,80}\][: ]")
 """The rest of a line: it closes a bracket that it doesn't open."""
 _OF_OTHERS = late(
@@ -120,8 +122,10 @@ def _is_of_a_collective(case: Case, root: Event | None) -> bool:
 
 
 def _ends_here(case: Case, verdict: Verdict) -> bool:
-    """True where nothing follows the failure, neither a launcher's words nor another rank's."""
+    """True where nothing follows the failure, neither a launcher's words nor another rank's; or only half a table."""
     attempt, root = case.stories.attempt, verdict.root
+    if attempt.last_line is not None and _IN_ENTRY.match(attempt.last_line.text):
+        return True
     if root is None or attempt.exits or case.peers or case.stories.loose_peer:
         return False
     behind = [event for event in attempt.events if event.order > root.order]

@@ -100,6 +100,14 @@ def test_without_lines_the_failure_that_the_log_tells_is_drafted(tmp_path: Path)
         draft.draft(str(path))
 
 
+def of_a_line(line: str, folder: Path) -> tuple[str, library.File | None, tuple[object, ...]]:
+    """Draft a signature of a log of one line; give its text, and what the library reads of it."""
+    path = folder / "x.log"
+    path.write_text(f"{line}\n", encoding="utf-8")
+    text = draft.draft(str(path), (1, 1), "some-id", "host")
+    return text, *library.read_file("x", "host/some-id.yaml", text.encode())
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -115,11 +123,7 @@ def test_without_lines_the_failure_that_the_log_tells_is_drafted(tmp_path: Path)
     ],
 )
 def test_a_value_is_masked_as_a_whole(value: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.log"
-    path.write_text(f"widget can't reach {value} by 'it' 3 times\n", encoding="utf-8")
-    _, faults = library.read_file(
-        "x", "host/some-id.yaml", (text := draft.draft(str(path), (1, 1), "some-id", "host")).encode()
-    )
+    text, _, faults = of_a_line(f"widget can't reach {value} by 'it' 3 times", tmp_path)
     assert faults == ()
     pattern = next(line for line in text.splitlines() if line.startswith("  pattern:"))
     assert pattern.startswith("  pattern: 'widget\\s+can''t\\s+reach\\s+")
@@ -181,10 +185,7 @@ def test_no_failure_there_is_told(text: str, span: tuple[int, int] | None, messa
     ],
 )
 def test_any_line_makes_valid_yaml(line: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.log"
-    path.write_text(f"{line}\n", encoding="utf-8")
-    text = draft.draft(str(path), (1, 1), "some-id", "host")
-    file, faults = library.read_file("x", "host/some-id.yaml", text.encode())
+    _, file, faults = of_a_line(line, tmp_path)
     assert (file is not None, faults) == (True, ())
     assert file.signature.examples[0].log == f"{line}\n"
 

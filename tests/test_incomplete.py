@@ -164,3 +164,12 @@ def test_what_a_launcher_says_stands_out_of_nothing():
     heard = logsig.analyze_text("[rank1]: step 3 loss 2.0\n" + log, logsig.load_catalog())
     assert heard.because[0].startswith("The launcher reports that rank 1 failed; its own lines show no known error.")
     assert [each.source.line for each in heard.root_cause.evidence] == [15]
+
+
+def test_half_a_table_may_have_named_another() -> None:
+    told = table({0: 1, 1: 1}, 0)
+    half = told[: told.index("[1]:") + 1]
+    own = text(steps(range(2), 5), traceback(0, "ValueError: bad shard header"))
+    for lines, confidence in ((half, "medium"), (table({0: 1}, 0), "high")):
+        found = logsig.analyze_text(own + text(lines), logsig.load_catalog())
+        assert (found.first_failing_rank, found.rank_confidence) == (0, confidence)
