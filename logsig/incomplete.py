@@ -126,10 +126,19 @@ def _ends_here(case: Case, verdict: Verdict) -> bool:
     attempt, root = case.stories.attempt, verdict.root
     if attempt.last_line is not None and _IN_ENTRY.match(attempt.last_line.text):
         return True
+    if root is not None and any(_is_last_word(case, event, root) for event in attempt.events):
+        return True
     if root is None or attempt.exits or case.peers or case.stories.loose_peer:
         return False
     behind = [event for event in attempt.events if event.order > root.order]
     return not any(event.rank != root.rank or event.role == "witness" for event in behind)
+
+
+def _is_last_word(case: Case, event: Event, root: Event) -> bool:
+    """True for another rank's failure with which the log ends: it may have gone on, to the same as the root's."""
+    if event.rank in (None, root.rank) or (event.lines or (event.line,))[-1] is not case.stories.attempt.last_line:
+        return False
+    return event.role == "initiator" or (event.role == "either" and case.entry(event).family == case.entry(root).family)
 
 
 # ---------------------------------------------------------------- a rank that printed no failure

@@ -173,3 +173,17 @@ def test_half_a_table_may_have_named_another() -> None:
     for lines, confidence in ((half, "medium"), (table({0: 1}, 0), "high")):
         found = logsig.analyze_text(own + text(lines), logsig.load_catalog())
         assert (found.first_failing_rank, found.rank_confidence) == (0, confidence)
+
+
+def test_another_ranks_failure_that_the_end_cuts_may_be_the_same() -> None:
+    """Rank 1's last line would name the same two ranks on one GPU; so far it shows the general kind only."""
+    head = '[rank{0}]: Traceback (most recent call last):\n[rank{0}]:   File "t.py", line 2, in main\n'
+    said = (
+        "[rank{0}]: torch.distributed.DistBackendError: NCCL error in: ../NCCLUtils.hpp:275, invalid usage (run with "
+        "NCCL_DEBUG=WARN for details), NCCL version 2.19.3\n[rank{0}]: ncclInvalidUsage: This usually reflects invalid "
+        "usage of NCCL library.\n[rank{0}]: Last error:\n"
+    )
+    whole = head + said + "[rank{0}]: Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 1000\n"
+    catalog = logsig.load_catalog()
+    assert logsig.analyze_text(whole.format(0) + (head + said).format(1), catalog).rank_confidence != "high"
+    assert logsig.analyze_text(whole.format(0) + whole.format(1), catalog).scope == "all-ranks"
